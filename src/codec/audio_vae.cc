@@ -19,9 +19,8 @@ std::vector<int64_t> load_rates(const Config& c, const char* key,
                                 const std::vector<int64_t>& absent) {
   if (!c.has(key)) return absent;
   const std::vector<int64_t> rates = c.ints(key, 1, kMostVaeRate);
-  if (rates.empty() || std::ssize(rates) > kMostVaeRates) {
-    c.fail(key, concat("expected 1 to ", kMostVaeRates, " rates, got ", rates.size()));
-  }
+  c.check(key, !rates.empty() && std::ssize(rates) <= kMostVaeRates,
+          concat("expected 1 to ", kMostVaeRates, " rates, got ", rates.size()));
   return rates;
 }
 
@@ -70,32 +69,26 @@ AudioVaeConfig AudioVaeConfig::load(const Config& c) {
   if (std::find(keys.begin(), keys.end(), "sr_bin_boundaries") != keys.end()) {
     v.rate_bounds.clear();
     if (c.has("sr_bin_boundaries")) v.rate_bounds = c.ints("sr_bin_boundaries", 1, 1 << 20);
-    if (!std::is_sorted(v.rate_bounds.begin(), v.rate_bounds.end())) {
-      c.fail("sr_bin_boundaries", "must be in ascending order");
-    }
+    c.check("sr_bin_boundaries", std::is_sorted(v.rate_bounds.begin(), v.rate_bounds.end()),
+            "must be in ascending order");
   }
-  if (v.encoder_channels << v.encoder_rates.size() > kMostVaeWidth) {
-    c.fail("encoder_dim", concat("doubled for each rate, it exceeds ", kMostVaeWidth));
-  }
-  if (v.decoder_channels % (int64_t{1} << v.decoder_rates.size()) != 0) {
-    c.fail("decoder_dim", "must be divisible by 2^n for n decoder_rates");
-  }
-  if (v.encoder_hop() > v.sample_rate) c.fail("encoder_rates", "make a frame longer than a second");
-  if (v.decoder_hop() > v.out_sample_rate) {
-    c.fail("decoder_rates", "make a frame longer than a second");
-  }
-  if (v.decoder_hop() * v.sample_rate != v.encoder_hop() * v.out_sample_rate) {
-    c.fail("decoder_rates", concat("a frame of ", v.encoder_hop(), " samples at ", v.sample_rate,
-                                   " Hz becomes one of ", v.decoder_hop(), " at ",
-                                   v.out_sample_rate, " Hz, which has another duration"));
-  }
-  if (!c.opt_b("depthwise", true)) c.fail("depthwise", "must be true");
-  if (c.opt_b("use_noise_block", false)) c.fail("use_noise_block", "is not supported");
-  if (c.opt_b("cond_out_layer", false)) c.fail("cond_out_layer", "is not supported");
+  c.check("encoder_dim", v.encoder_channels << v.encoder_rates.size() <= kMostVaeWidth,
+          concat("doubled for each rate, it exceeds ", kMostVaeWidth));
+  c.check("decoder_dim", v.decoder_channels % (int64_t{1} << v.decoder_rates.size()) == 0,
+          "must be divisible by 2^n for n decoder_rates");
+  c.check("encoder_rates", v.encoder_hop() <= v.sample_rate, "make a frame longer than a second");
+  c.check("decoder_rates", v.decoder_hop() <= v.out_sample_rate,
+          "make a frame longer than a second");
+  c.check(
+      "decoder_rates", v.decoder_hop() * v.sample_rate == v.encoder_hop() * v.out_sample_rate,
+      concat("a frame of ", v.encoder_hop(), " samples at ", v.sample_rate, " Hz becomes one of ",
+             v.decoder_hop(), " at ", v.out_sample_rate, " Hz, which has another duration"));
+  c.only("depthwise", true);
+  c.only("use_noise_block", false);
+  c.only("cond_out_layer", false);
   const std::string kind = c.opt_s("cond_type", "scale_bias");
-  if (kind != "scale_bias" && kind != "scale_bias_init") {
-    c.fail("cond_type", kind + " is not supported: use scale_bias");
-  }
+  c.check("cond_type", kind == "scale_bias" || kind == "scale_bias_init",
+          kind + " is not supported: use scale_bias");
   return v;
 }
 
@@ -122,16 +115,9 @@ AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& we
       block.scale = table_row(rate.scope("scale_embed"), count, config.rate_index(), width);
       block.bias = table_row(rate.scope("bias_embed"), count, config.rate_index(), width);
     }
-    block.act = causal::load_snake(w.scope("0"), width);
-    block.up = causal::load_up(w.scope("1"), width, width / 2,
-                               config.decoder_rates[static_cast<size_t>(index - 2)], type);
+    block.raise = causal::load_raise(w, width, config.decoder_rates[static_cast<size_t>(index - 2)],
+                                     {.depthwise = true, .type = type});
     width /= 2;
-    int64_t unit = 2;
-    for (const int64_t dilation : causal::kDilations) {
-      block.units.push_back(
-          causal::load_unit(w.scope(std::to_string(unit++)), width,
-                            {.dilation = dilation, .depthwise = true, .type = type}));
-    }
     blocks_.push_back(std::move(block));
   }
   tail_act_ = causal::load_snake(model.scope(std::to_string(index)), width);
@@ -140,76 +126,42 @@ AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& we
   decoder.ignore("sr_bin_boundaries");  // a tensor with the same values as in the config
 }
 
-AudioVaeState AudioVaeDecoder::open() const {
-  AudioVaeState state;
-  state.convs_.push_back(head_.open());
-  for (const Block& block : blocks_) {
-    state.convs_.push_back(block.up.open());
-    for (const causal::ResidualUnit& unit : block.units) state.convs_.push_back(unit.conv.open());
-  }
-  state.convs_.push_back(tail_.open());
+CodecState AudioVaeDecoder::open() const {
+  CodecState state;
+  state.convs.push_back(head_.open());
+  for (const Block& block : blocks_) block.raise.open(state.convs);
+  state.convs.push_back(tail_.open());
   return state;
 }
 
-void AudioVaeDecoder::run(StepContext& ctx, std::span<const AudioVaeJob> jobs) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const auto numbers = std::ssize(jobs[i].latents), samples = std::ssize(jobs[i].out);
-    frames[i] = numbers / config_.latent;
-    SYRINX_CHECK(numbers % config_.latent == 0 && samples == frames[i] * config_.decoder_hop(),
-                 "[audio_vae] ", numbers, " latent values do not match ", samples, " samples");
-  }
-  run_passes(
-      ctx, frames, kPassFrames, [](size_t) { return kPassFrames; },
-      [&](std::span<const PassPart> parts) { run_pass(ctx, jobs, parts); });
+void AudioVaeDecoder::run(StepContext& ctx, std::span<const LatentJob> jobs) const {
+  const Arena::Mark host_mark(ctx.host);
+  decode_frames(
+      ctx, frame_jobs(ctx, jobs, config_.latent), config_.decoder_hop(), kPassFrames,
+      [](CodecState&) { return kPassFrames; },
+      [&](CodecPass& pass) { return run_pass(ctx, jobs, pass); });
 }
 
-void AudioVaeDecoder::run_pass(StepContext& ctx, std::span<const AudioVaeJob> jobs,
-                               std::span<const PassPart> parts) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  StreamPass pass(ctx, parts,
-                  [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
-  const int64_t latent = config_.latent;
-  View x = take_rows(ctx, pass.frames(), latent);
-  for (const PassPart& part : parts) {
-    std::copy_n(jobs[part.job].latents.begin() + part.from * latent, part.frames * latent,
-                x.f32() + part.begin * latent);
-  }
-  x = pass.run(ctx, head_, x);
+View AudioVaeDecoder::run_pass(StepContext& ctx, std::span<const LatentJob> jobs,
+                               CodecPass& pass) const {
+  View x = pass.run(ctx, head_, pass.latents(ctx, jobs, config_.latent));
   const View wide = take_rows(ctx, x.shape[0], spread_.out());
   linear(ctx, spread_, x, wide);
   x = wide;
   for (const Block& block : blocks_) {
     if (!block.scale.empty()) scale_channels(ctx, x, block.scale, block.bias);
-    causal::snake(ctx, x, block.act, x);
-    x = pass.run(ctx, block.up, x);
-    causal::add_units(ctx, pass, block.units, x);
+    x = block.raise.run(ctx, pass, x);
   }
   causal::snake(ctx, x, tail_act_, x);
   x = pass.run(ctx, tail_, x);
   activate(ctx, Activation::kTanh, x, x);
-  const int64_t hop = config_.decoder_hop();
-  for (const PassPart& part : parts) {
-    std::copy_n(x.f32() + part.begin * hop, part.frames * hop,
-                jobs[part.job].out.begin() + part.from * hop);
-    jobs[part.job].state->frames_ += part.frames;
-  }
+  return x;
 }
 
 size_t AudioVaeDecoder::bytes() const {
   size_t sum = head_.bytes() + spread_.bytes() + tail_.bytes();
-  for (const Block& block : blocks_) {
-    sum += block.up.bytes() + block.scale.bytes() + block.bias.bytes();
-    for (const causal::ResidualUnit& unit : block.units)
-      sum += unit.conv.bytes() + unit.mix.bytes();
-  }
-  return sum;
-}
-
-size_t AudioVaeDecoder::state_bytes() const {
-  size_t sum = 0;
-  for (const ConvState& conv : open().convs_) sum += conv.past.bytes();
+  for (const Block& block : blocks_)
+    sum += block.raise.bytes() + block.scale.bytes() + block.bias.bytes();
   return sum;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "codec/causal_layers.h"
+#include "codec/codec_pass.h"
 #include "io/json.h"
 
 namespace syrinx {
@@ -41,24 +42,6 @@ struct AudioVaeConfig {
 /// Returns the scope of audiovae.pth that has the tensors: its root, or "state_dict".
 Weights audio_vae_scope(const Weights& root);
 
-/// State of one stream between calls: the past of every convolution.
-class AudioVaeState {
- public:
-  int64_t frames() const { return frames_; }
-
- private:
-  friend class AudioVaeDecoder;
-  int64_t frames_ = 0;            // frames decoded so far
-  std::vector<ConvState> convs_;  // one per convolution, in the order of the network
-};
-
-/// Input and output of one stream in one call.
-struct AudioVaeJob {
-  AudioVaeState* state = nullptr;
-  std::span<const float> latents;  ///< [T, D]
-  std::span<float> out;            ///< [T * decoder_hop], output; values in [-1, 1]
-};
-
 /// Converts latent frames to samples.
 class AudioVaeDecoder {
  public:
@@ -67,25 +50,20 @@ class AudioVaeDecoder {
                   WeightType type = WeightType::kF32);
 
   const AudioVaeConfig& config() const { return config_; }
-  AudioVaeState open() const;
-  void run(StepContext& ctx, std::span<const AudioVaeJob> jobs) const;
-
+  CodecState open() const;
+  /// Decodes the frames of every job to samples in [-1, 1].
+  void run(StepContext& ctx, std::span<const LatentJob> jobs) const;
   size_t bytes() const;
-  /// Returns the size in bytes of an open stream's state.
-  size_t state_bytes() const;
 
  private:
   struct Block {
     Tensor scale, bias;  // [C], for the output's sample rate; empty if all rates use the same
-    causal::Snake act;
-    CausalConvTranspose1d up;
-    std::vector<causal::ResidualUnit> units;
+    causal::Raise raise;
   };
   // Limit of frames per pass, over all streams. A frame needs some megabytes of scratch memory.
   static constexpr int64_t kPassFrames = 8;
 
-  void run_pass(StepContext& ctx, std::span<const AudioVaeJob> jobs,
-                std::span<const PassPart> parts) const;
+  View run_pass(StepContext& ctx, std::span<const LatentJob> jobs, CodecPass& pass) const;
 
   AudioVaeConfig config_;
   CausalConv1d head_, tail_;

@@ -55,4 +55,38 @@ View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, cons
   return out;
 }
 
+Raise load_raise(const Weights& scope, int64_t channels, int64_t stride, UnitOptions options) {
+  Raise raise{
+      load_snake(scope.scope("0"), channels),
+      load_up(scope.scope("1").scope(options.conv), channels, channels / 2, stride, options.type),
+      {}};
+  int64_t unit = 2;
+  for (const int64_t dilation : kDilations) {
+    options.dilation = dilation;
+    raise.units.push_back(load_unit(scope.scope(std::to_string(unit++)), channels / 2, options));
+  }
+  return raise;
+}
+
+void Raise::open(std::vector<ConvState>& states) const {
+  states.push_back(up.open());
+  for (const ResidualUnit& unit : units) states.push_back(unit.conv.open());
+}
+
+View Raise::run(StepContext& ctx, StreamPass& pass, const View& x) const {
+  snake(ctx, x, act, x);
+  const View out = pass.run(ctx, up, x);
+  for (const ResidualUnit& unit : units) {
+    add_unit(ctx, unit, out,
+             [&](const CausalConv1d& conv, const View& in) { return pass.run(ctx, conv, in); });
+  }
+  return out;
+}
+
+size_t Raise::bytes() const {
+  size_t sum = up.bytes();
+  for (const ResidualUnit& unit : units) sum += unit.conv.bytes() + unit.mix.bytes();
+  return sum;
+}
+
 }  // namespace syrinx::causal

@@ -62,14 +62,19 @@ void add_unit(StepContext& ctx, const ResidualUnit& unit, const View& x, Run&& r
   linear_add(ctx, unit.mix, inner, x);
 }
 
-/// Adds consecutive units to x. `pass` runs their convolutions (nn/stream_pass.h).
-template <typename Pass>
-void add_units(StepContext& ctx, Pass& pass, const std::vector<ResidualUnit>& units,
-               const View& x) {
-  for (const ResidualUnit& unit : units) {
-    add_unit(ctx, unit, x,
-             [&](const CausalConv1d& conv, const View& in) { return pass.run(ctx, conv, in); });
-  }
-}
+/// A block of a decoder: a snake, a transposed convolution that halves the channels, and units.
+struct Raise {
+  Snake act;
+  CausalConvTranspose1d up;
+  std::vector<ResidualUnit> units;
+
+  /// Appends the states of a stream's convolutions.
+  void open(std::vector<ConvState>& states) const;
+  /// Runs the block on x and returns its output. Overwrites x.
+  View run(StepContext& ctx, StreamPass& pass, const View& x) const;
+  size_t bytes() const;
+};
+/// Loads a block from "0" to "4" of the scope; its units have the dilations kDilations.
+Raise load_raise(const Weights& scope, int64_t channels, int64_t stride, UnitOptions options);
 
 }  // namespace syrinx::causal

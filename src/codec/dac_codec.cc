@@ -55,10 +55,6 @@ size_t DacCodec::bytes() const {
   return sum;
 }
 
-size_t DacCodec::state_bytes() const {
-  return decoder_.state_bytes() + (config_.lookahead() + 1) * config_.hop() * sizeof(float);
-}
-
 View DacCodec::dequantise(StepContext& ctx, std::span<const int32_t> codes) const {
   const int64_t q = config_.codebooks, dim = config_.codebook_dim;
   const auto frames = static_cast<int64_t>(codes.size()) / q;

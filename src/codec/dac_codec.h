@@ -73,8 +73,6 @@ class DacCodec {
   void move_to(Device device);
   Device device() const { return project_.device(); }
   size_t bytes() const;
-  /// Returns the size in bytes of an open stream's state.
-  size_t state_bytes() const;
 
  private:
   View dequantise(StepContext& ctx, std::span<const int32_t> codes) const;

@@ -76,7 +76,6 @@ class DacDecoder {
   /// the GPU.
   void move_to(Device device);
   size_t bytes() const;
-  size_t state_bytes() const;
 
   /// Writes normal numbers: rows [begin, begin + count) of the noise of block `block` of a stream.
   static void noise(uint64_t seed, int block, int64_t begin, std::span<float> out);

@@ -136,12 +136,4 @@ size_t DacDecoder::bytes() const {
   return sum;
 }
 
-size_t DacDecoder::state_bytes() const {
-  size_t sum = 0;
-  const DacDecoderState state = open(0);
-  for (const ConvState& conv : state.convs_) sum += conv.past.bytes();
-  for (const ConvState& delay : state.delays_) sum += delay.past.bytes();
-  return sum;
-}
-
 }  // namespace syrinx

@@ -35,17 +35,17 @@ class FishCodecTest : public testing::Test {
   }
   /// Decodes frames [0, n) in chunks whose sizes cycle through `cuts`.
   std::vector<float> decode(int64_t n, std::span<const int64_t> cuts) {
-    FishCodecState state = codec_.open();
+    CodecState state = codec_.open();
     std::vector<float> out(static_cast<size_t>(n * config_.hop()));
     int64_t at = 0;
     for (size_t i = 0; at < n; ++i) {
       const int64_t count = std::min(cuts[i % cuts.size()], n - at);
-      const FishCodecJob job{&state, part(at, at + count),
-                             std::span(out).subspan(at * config_.hop(), count * config_.hop())};
+      const CodecJob job{&state, part(at, at + count),
+                         std::span(out).subspan(at * config_.hop(), count * config_.hop())};
       codec_.run(bench_.ctx, std::span(&job, 1));
       at += count;
     }
-    EXPECT_EQ(state.frames(), n);
+    EXPECT_EQ(state.frames, n);
     return out;
   }
   std::vector<float> whole(int64_t n) {
@@ -103,9 +103,9 @@ TEST_F(FishCodecTest, ChunksGiveTheBitsOfTheWhole) {
 
 TEST_F(FishCodecTest, BatchesGiveTheBitsOfOneStream) {
   const int64_t lengths[] = {13, 1, 30, 7};
-  std::vector<FishCodecState> states;
+  std::vector<CodecState> states;
   std::vector<std::vector<float>> outs;
-  std::vector<FishCodecJob> jobs;
+  std::vector<CodecJob> jobs;
   for (const int64_t n : lengths) {
     states.push_back(codec_.open());
     outs.emplace_back(n * config_.hop());
@@ -117,14 +117,14 @@ TEST_F(FishCodecTest, BatchesGiveTheBitsOfOneStream) {
 }
 
 TEST_F(FishCodecTest, NoFramesAndBadCodes) {
-  FishCodecState state = codec_.open();
-  const FishCodecJob nothing{&state, {}, {}};
+  CodecState state = codec_.open();
+  const CodecJob nothing{&state, {}, {}};
   codec_.run(bench_.ctx, std::span(&nothing, 1));
-  EXPECT_EQ(state.frames(), 0);
+  EXPECT_EQ(state.frames, 0);
   std::vector<int32_t> codes(10, 0);
   codes[4] = -1;
   std::vector<float> out(128);
-  const FishCodecJob bad{&state, codes, out};
+  const CodecJob bad{&state, codes, out};
   EXPECT_THROW(codec_.run(bench_.ctx, std::span(&bad, 1)), InternalError);
 }
 

@@ -5,6 +5,7 @@
 
 #include "io/digest.h"
 #include "kernels/activation.h"
+#include "nn/llama_config.h"
 
 namespace syrinx {
 namespace {
@@ -41,25 +42,16 @@ GlmSpeechConfig GlmSpeechConfig::load(const Config& c) {
   g.block = c.i("quantize_causal_block_size", 1, 1 << 16);
   g.pool = c.i("pooling_kernel_size", 1, 64);
   g.codes = c.i("quantize_vocab_size", 1, 1 << 20);
-  if (g.width % g.heads != 0 || g.width / g.heads % 8 != 0 || g.width / g.heads > 256) {
-    c.fail("encoder_attention_heads",
-           "must divide d_model into heads whose size is a multiple of 8, at most 256");
-  }
-  if (c.i("pooling_position") != g.layers) {
-    c.fail("pooling_position", "must be quantize_position");
-  }
-  if (c.s("pooling_type") != "avg") c.fail("pooling_type", "must be avg");
-  if (g.block % g.pool != 0 || g.positions % g.pool != 0) {
-    c.fail("pooling_kernel_size", "must divide the causal block size and max_source_positions");
-  }
-  if (!c.opt_b("encoder_causal_convolution", false)) {
-    c.fail("encoder_causal_convolution", "must be true");
-  }
+  head_size(c, "encoder_attention_heads", g.width, g.heads);
+  c.check("pooling_position", c.i("pooling_position") == g.layers, "must be quantize_position");
+  c.check("pooling_type", c.s("pooling_type") == "avg", "must be avg");
+  c.check("pooling_kernel_size", g.block % g.pool == 0 && g.positions % g.pool == 0,
+          "must divide the causal block size and max_source_positions");
+  c.check("encoder_causal_convolution", c.opt_b("encoder_causal_convolution", false),
+          "must be true");
   for (const char* key : {"encoder_causal_attention", "quantize_causal_encoder", "scale_embedding"})
-    if (c.opt_b(key, false)) c.fail(key, "is not supported");
-  if (c.opt_s("activation_function", "gelu") != "gelu") {
-    c.fail("activation_function", "must be gelu");
-  }
+    c.only(key, false);
+  c.only("activation_function", "gelu");
   return g;
 }
 

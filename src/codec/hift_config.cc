@@ -16,9 +16,7 @@ constexpr int64_t kMostHiftSize = 1 << 16;
 HiftConfig load_hift_config(const HyperYaml& y, bool causal) {
   for (const auto& [key, plain] :
        {std::pair{"hift", "HiFTGenerator"}, std::pair{"hift.f0_predictor", "ConvRNNF0Predictor"}}) {
-    const std::string tag = y.s(key), name = concat(causal ? "Causal" : "", plain);
-    if (!tag.ends_with(concat(".", name)))
-      y.fail(key, concat("expected ", name, ", got ", shown(tag)));
+    y.only_class(key, concat(causal ? "Causal" : "", plain));
   }
   HiftConfig c;
   c.causal = causal;
@@ -49,31 +47,28 @@ HiftConfig load_hift_config(const HyperYaml& y, bool causal) {
     const std::vector<int64_t> got = y.ints(key, 1, 63);
     bool same = got.size() == 3 * blocks && c.dilations.size() == 3;
     for (size_t i = 0; same && i < got.size(); ++i) same = got[i] == c.dilations[i % 3];
-    if (!same) y.fail(key, "expected the same three dilations for every block");
+    y.check(key, same, "expected the same three dilations for every block");
   };
   agree("hift.resblock_dilation_sizes", c.kernels.size());
   agree("hift.source_resblock_dilation_sizes", c.source_kernels.size());
-  if (c.rates.empty() || c.rates.size() > 8 || c.rates.size() != c.rate_kernels.size() ||
-      c.rates.size() != c.source_kernels.size() || c.kernels.empty() || c.n_fft % c.stft_hop != 0) {
-    y.fail("hift.upsample_rates", "differ in number from the kernels, or do not fit the STFT");
-  }
-  if (c.hop() > c.source.sample_rate) {
-    y.fail("hift.upsample_rates", "with istft_params.hop_len, a frame is longer than a second");
-  }
+  y.check("hift.upsample_rates",
+          !c.rates.empty() && c.rates.size() <= 8 && c.rates.size() == c.rate_kernels.size() &&
+              c.rates.size() == c.source_kernels.size() && !c.kernels.empty() &&
+              c.n_fft % c.stft_hop == 0,
+          "differ in number from the kernels, or do not fit the STFT");
+  y.check("hift.upsample_rates", c.hop() <= c.source.sample_rate,
+          "with istft_params.hop_len, a frame is longer than a second");
   for (size_t i = 0; i < c.rates.size(); ++i) {
     const int64_t more = c.rate_kernels[i] - c.rates[i];
-    if (!causal && (more < 0 || more % 2 != 0)) {
-      y.fail("hift.upsample_kernel_sizes",
-             concat("a kernel of ", c.rate_kernels[i], " must be the rate ", c.rates[i],
-                    " plus an even number"));
-    }
+    y.check("hift.upsample_kernel_sizes", causal || (more >= 0 && more % 2 == 0),
+            concat("a kernel of ", c.rate_kernels[i], " must be the rate ", c.rates[i],
+                   " plus an even number"));
   }
-  if (c.channels % (int64_t{1} << c.rates.size()) != 0) {
-    y.fail("hift.base_channels", "must be divisible by 2^n for n upsample_rates");
-  }
+  y.check("hift.base_channels", c.channels % (int64_t{1} << c.rates.size()) == 0,
+          "must be divisible by 2^n for n upsample_rates");
   // The authors' code selects one of its two sources by this rate.
   if (c.source.sample_rate == 22050) {
-    if (causal) y.fail("hift.sampling_rate", "22050 is not supported by the causal vocoder");
+    y.check("hift.sampling_rate", !causal, "22050 is not supported by the causal vocoder");
     c.source.phase = SinePhase::kHeld;
   }
   return c;

@@ -46,49 +46,32 @@ MimiLatentDecoder::MimiLatentDecoder(const MimiConfig& config, const Weights& we
   tail_ = mimi::load_conv(next(2), width, 1, config_.last_taps, options);
 }
 
-MimiState MimiLatentDecoder::open() const {
-  MimiState state;
-  state.kv_ = transformer_.open();
-  state.convs_.push_back(upsample_.open());
-  state.convs_.push_back(head_.open());
+CodecState MimiLatentDecoder::open() const {
+  CodecState state;
+  state.kv.push_back(transformer_.open());
+  state.convs.push_back(upsample_.open());
+  state.convs.push_back(head_.open());
   for (const Block& block : blocks_) {
-    state.convs_.push_back(block.up.open());
-    for (const MimiResidualUnit& unit : block.units) state.convs_.push_back(unit.conv.open());
+    state.convs.push_back(block.up.open());
+    for (const MimiResidualUnit& unit : block.units) state.convs.push_back(unit.conv.open());
   }
-  state.convs_.push_back(tail_.open());
+  state.convs.push_back(tail_.open());
   return state;
 }
 
-void MimiLatentDecoder::run(StepContext& ctx, std::span<const MimiOutput> jobs,
+void MimiLatentDecoder::run(StepContext& ctx, std::span<const FrameJob> jobs,
                             Latents latents) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    frames[i] = jobs[i].frames;
-    SYRINX_CHECK(std::ssize(jobs[i].out) == frames[i] * config_.hop(), "mimi: ", frames[i],
-                 " frames do not match ", jobs[i].out.size(), " samples");
-  }
-  run_passes(
-      ctx, frames, kPassFrames,
-      [&](size_t job) {
-        return transformer_.room(ctx, jobs[job].state->kv_) / config_.latent_rate;
+  decode_frames(
+      ctx, jobs, config_.hop(), kPassFrames,
+      [&](CodecState& state) {
+        return transformer_.room(ctx, state.kv.front()) / config_.latent_rate;
       },
-      [&](std::span<const PassPart> parts) {
-        const Arena::Mark pass_mark(ctx.arena), pass_host_mark(ctx.host);
-        run_pass(ctx, jobs, parts, latents(parts));
-      });
+      [&](CodecPass& pass) { return run_pass(ctx, pass, latents(pass)); });
 }
 
-void MimiLatentDecoder::run_pass(StepContext& ctx, std::span<const MimiOutput> jobs,
-                                 std::span<const PassPart> parts, const View& latent) const {
-  StreamPass pass(ctx, parts,
-                  [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
+View MimiLatentDecoder::run_pass(StepContext& ctx, CodecPass& pass, const View& latent) const {
   View x = pass.run(ctx, upsample_, latent);
-  std::span<StreamRows> rows = take_array<StreamRows>(ctx, std::ssize(parts));
-  for (size_t i = 0; i < parts.size(); ++i) {
-    rows[i] = {&jobs[parts[i].job].state->kv_, parts[i].frames * config_.latent_rate};
-  }
-  transformer_.forward(ctx, x, rows);
+  transformer_.forward(ctx, x, pass.rows(ctx, 0, config_.latent_rate));
   x = pass.run(ctx, head_, x);
   for (const Block& block : blocks_) {
     activate(ctx, Activation::kElu, x, x);
@@ -96,13 +79,7 @@ void MimiLatentDecoder::run_pass(StepContext& ctx, std::span<const MimiOutput> j
     for (const MimiResidualUnit& unit : block.units) mimi::run_unit(ctx, pass, unit, x);
   }
   activate(ctx, Activation::kElu, x, x);
-  x = pass.run(ctx, tail_, x);
-  const int64_t hop = config_.hop();
-  for (const PassPart& part : parts) {
-    const View samples = x.slice(part.begin * hop, (part.begin + part.frames) * hop);
-    fetch(ctx, samples, jobs[part.job].out.subspan(part.from * hop, part.frames * hop));
-    jobs[part.job].state->frames_ += part.frames;
-  }
+  return pass.run(ctx, tail_, x);
 }
 
 MimiDecoder::MimiDecoder(const MimiConfig& config, const Weights& weights, WeightType type) {
@@ -120,34 +97,22 @@ MimiDecoder::MimiDecoder(const MimiConfig& config, const Weights& weights, Weigh
   network_ = MimiLatentDecoder(config, weights, type);
 }
 
-void MimiDecoder::run(StepContext& ctx, std::span<const MimiJob> jobs) const {
+void MimiDecoder::run(StepContext& ctx, std::span<const CodecJob> jobs) const {
   const Arena::Mark host_mark(ctx.host);
-  const int64_t q = config().codebooks;
-  std::span<MimiOutput> outputs = take_array<MimiOutput>(ctx, std::ssize(jobs));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const MimiJob& job = jobs[i];
-    for (const int32_t code : job.codes) {
-      SYRINX_CHECK(code >= 0 && code < config().codebook_size, "mimi: code ", code,
-                   " must be below ", config().codebook_size);
-    }
-    SYRINX_CHECK(std::ssize(job.codes) % q == 0, "mimi: ", job.codes.size(),
-                 " codes are not whole frames of ", q);
-    outputs[i] = {job.state, std::ssize(job.codes) / q, job.out};
-  }
-  network_.run(ctx, outputs,
-               [&](std::span<const PassPart> parts) { return dequantise(ctx, jobs, parts); });
+  for (const CodecJob& job : jobs) check_codes(job.codes, config().codebook_size);
+  network_.run(ctx, frame_jobs(ctx, jobs, config().codebooks),
+               [&](const CodecPass& pass) { return dequantise(ctx, jobs, pass); });
 }
 
-View MimiDecoder::dequantise(StepContext& ctx, std::span<const MimiJob> jobs,
-                             std::span<const PassPart> parts) const {
+View MimiDecoder::dequantise(StepContext& ctx, std::span<const CodecJob> jobs,
+                             const CodecPass& pass) const {
   const int64_t q = config().codebooks, first = config().semantic, rest = q - first;
-  int64_t n = 0;
-  for (const PassPart& part : parts) n += part.frames;
+  const int64_t n = pass.frames();
   const View latent = take_rows(ctx, n, config().hidden);
   const Arena::Mark mark(ctx.arena);
   std::span<int32_t> semantic = take_array<int32_t>(ctx, n * first);
   std::span<int32_t> acoustic = take_array<int32_t>(ctx, n * rest);
-  for (const PassPart& part : parts) {
+  for (const PassPart& part : pass.parts()) {
     for (int64_t t = 0; t < part.frames; ++t) {
       const auto codes = jobs[part.job].codes.begin() + (part.from + t) * q;
       std::copy_n(codes, first, semantic.begin() + (part.begin + t) * first);
@@ -196,12 +161,6 @@ size_t MimiLatentDecoder::bytes() const {
     sum += block.up.bytes();
     for (const MimiResidualUnit& unit : block.units) sum += unit.conv.bytes() + unit.mix.bytes();
   }
-  return sum;
-}
-
-size_t MimiLatentDecoder::state_bytes() const {
-  size_t sum = transformer_.state_bytes();
-  for (const ConvState& conv : open().convs_) sum += conv.past.bytes();
   return sum;
 }
 

@@ -42,7 +42,7 @@ DecoderConfig MimiConfig::transformer() const {
 
 MimiConfig MimiConfig::load(const Config& config) {
   const std::string kind = config.opt_s("model_type", "mimi");
-  if (kind != "mimi") config.fail("model_type", "expected mimi, got " + kind);
+  config.check("model_type", kind == "mimi", "expected mimi, got " + kind);
   MimiConfig c;
   const auto size = [&](const char* key, int64_t& value, int64_t min, int64_t max) {
     value = config.opt_i(key, value, min, max);
@@ -67,32 +67,31 @@ MimiConfig MimiConfig::load(const Config& config) {
   c.head_dim = load_head_dim(config, c.hidden, c.heads);
   size("intermediate_size", c.ffn, 1, 1 << 16);
   size("sliding_window", c.window, 1, 4096);
-  c.norm_eps = static_cast<float>(config.opt_f("norm_eps", c.norm_eps, 0, 1));
+  c.norm_eps = config.opt_f<float>("norm_eps", c.norm_eps, 0, 1);
   c.rope_theta = load_rope_theta(config, c.rope_theta);
   c.attention_bias = config.opt_b("attention_bias", false);
   if (config.has("upsampling_ratios")) c.ratios = config.ints("upsampling_ratios", 1, 64);
 
-  const auto only = [&](const char* key, bool fine, const std::string& what) {
-    if (!fine) config.fail(key, "only " + what + " is supported");
-  };
-  only("upsampling_ratios", !c.ratios.empty() && c.ratios.size() <= 8, "a list of 1 to 8");
-  only("num_key_value_heads", c.heads % c.kv_heads == 0, "a divisor of num_attention_heads");
-  only("dilation_growth_rate", c.dilation() <= kMostDilation,
-       concat("a dilation of at most ", kMostDilation, " (", c.dilation(), " in the last layer)"));
-  only("compress", c.filters % c.compress == 0, "a divisor of num_filters");
-  only("audio_channels", config.opt_i("audio_channels", 1) == 1, "one channel");
-  only("use_causal_conv", config.opt_b("use_causal_conv", true), "true");
-  only("use_conv_shortcut", !config.opt_b("use_conv_shortcut", false), "false");
-  only("pad_mode", config.opt_s("pad_mode", "constant") == "constant", "constant");
-  only("trim_right_ratio", config.opt_f("trim_right_ratio", 1) == 1, "1");
-  only("hidden_act", config.opt_s("hidden_act", "gelu") == "gelu", "gelu");
-  only("upsample_groups", config.opt_i("upsample_groups", c.hidden) == c.hidden,
-       "one group a channel");
-  only("vector_quantization_hidden_dimension",
-       config.opt_i("vector_quantization_hidden_dimension", c.codebook_dim) == c.codebook_dim &&
-           c.codebook_dim != c.hidden,
-       "codebook_dim, which must differ from hidden_size,");
-  only("upsampling_ratios", c.hop() <= c.sample_rate, "a frame of at most a second");
+  config.only("upsampling_ratios", !c.ratios.empty() && c.ratios.size() <= 8, "a list of 1 to 8");
+  config.only("num_key_value_heads", c.heads % c.kv_heads == 0, "a divisor of num_attention_heads");
+  config.only(
+      "dilation_growth_rate", c.dilation() <= kMostDilation,
+      concat("a dilation of at most ", kMostDilation, " (", c.dilation(), " in the last layer)"));
+  config.only("compress", c.filters % c.compress == 0, "a divisor of num_filters");
+  config.only("audio_channels", 1);
+  config.only("use_causal_conv", true);
+  config.only("use_conv_shortcut", false);
+  config.only("pad_mode", "constant");
+  config.only("trim_right_ratio", config.opt_f("trim_right_ratio", 1) == 1, "1");
+  config.only("hidden_act", "gelu");
+  config.only("upsample_groups", config.opt_i("upsample_groups", c.hidden) == c.hidden,
+              "one group a channel");
+  config.only(
+      "vector_quantization_hidden_dimension",
+      config.opt_i("vector_quantization_hidden_dimension", c.codebook_dim) == c.codebook_dim &&
+          c.codebook_dim != c.hidden,
+      "codebook_dim, which must differ from hidden_size,");
+  config.only("upsampling_ratios", c.hop() <= c.sample_rate, "a frame of at most a second");
   return c;
 }
 

@@ -44,53 +44,40 @@ void MossCodec::load_quantizer(const Weights& weights) {
   project_ = PackedLinear::pack(all, WeightType::kF32, bias);
 }
 
-MossCodecState MossCodec::open() const {
-  MossCodecState state;
-  for (const MossBlockNet& block : blocks_) state.kv_.push_back(block.net.open());
+CodecState MossCodec::open() const {
+  CodecState state;
+  for (const MossBlockNet& block : blocks_) state.kv.push_back(block.net.open());
   return state;
 }
 
-void MossCodec::run(StepContext& ctx, std::span<const MossCodecJob> jobs) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t q = config_.codebooks;
-  const std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    for (const int32_t code : jobs[i].codes) {
-      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "moss: code ", code,
-                   " must be below ", config_.codebook_size);
-    }
-    frames[i] = std::ssize(jobs[i].codes) / q;
-    SYRINX_CHECK(std::ssize(jobs[i].codes) == frames[i] * q &&
-                     std::ssize(jobs[i].out) == frames[i] * config_.hop(),
-                 "moss: ", jobs[i].codes.size(), " codes do not match ", jobs[i].out.size(),
-                 " samples");
-  }
-  run_passes(
-      ctx, frames, kPassFrames,
-      [&](size_t job) {
-        int64_t room = kPassFrames;
-        for (size_t b = 0; b < blocks_.size(); ++b) {
-          const MossBlockNet& block = blocks_[b];
-          room = std::min(room, block.net.room(ctx, jobs[job].state->kv_[b]) / block.rate);
-        }
-        return room;
-      },
-      [&](std::span<const PassPart> parts) {
-        const Arena::Mark pass_mark(ctx.arena), pass_host_mark(ctx.host);
-        run_pass(ctx, jobs, parts);
-      });
+void MossCodec::run(StepContext& ctx, std::span<const CodecJob> jobs) const {
+  const Arena::Mark host_mark(ctx.host);
+  for (const CodecJob& job : jobs) check_codes(job.codes, config_.codebook_size);
+  const auto room = [&](CodecState& state) {
+    int64_t room = kPassFrames;
+    for (size_t b = 0; b < blocks_.size(); ++b)
+      room = std::min(room, blocks_[b].net.room(ctx, state.kv[b]) / blocks_[b].rate);
+    return room;
+  };
+  decode_frames(ctx, frame_jobs(ctx, jobs, config_.codebooks), config_.hop(), kPassFrames, room,
+                [&](CodecPass& pass) {
+                  View x = dequantise(ctx, jobs, pass);
+                  for (size_t b = 0; b < blocks_.size(); ++b) {
+                    x = moss::run_block(ctx, blocks_[b], x, pass.frames(),
+                                        pass.rows(ctx, b, blocks_[b].rate));
+                  }
+                  return x;
+                });
 }
 
-View MossCodec::dequantise(StepContext& ctx, std::span<const MossCodecJob> jobs,
-                           std::span<const PassPart> parts) const {
-  const int64_t q = config_.codebooks, dim = config_.codebook_dim;
-  int64_t n = 0;
-  for (const PassPart& part : parts) n += part.frames;
+View MossCodec::dequantise(StepContext& ctx, std::span<const CodecJob> jobs,
+                           const CodecPass& pass) const {
+  const int64_t q = config_.codebooks, dim = config_.codebook_dim, n = pass.frames();
   const View latent = take_rows(ctx, n, config_.latent);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   // The entries of all codebooks follow one another as rows.
   const std::span<float> entries = take_array<float>(ctx, n * q * dim);
-  for (const PassPart& part : parts) {
+  for (const PassPart& part : pass.parts()) {
     const std::span<const int32_t> codes = jobs[part.job].codes.subspan(part.from * q);
     for (int64_t i = 0; i < part.frames * q; ++i) {
       const float* entry = codebooks_[static_cast<size_t>(i % q)].f32() + codes[i] * dim;
@@ -101,26 +88,6 @@ View MossCodec::dequantise(StepContext& ctx, std::span<const MossCodecJob> jobs,
   store(ctx, entries, x);
   linear(ctx, project_, x, latent);
   return latent;
-}
-
-void MossCodec::run_pass(StepContext& ctx, std::span<const MossCodecJob> jobs,
-                         std::span<const PassPart> parts) const {
-  View x = dequantise(ctx, jobs, parts);
-  const int64_t frames = x.shape[0];
-  const std::span<StreamRows> rows = take_array<StreamRows>(ctx, std::ssize(parts));
-  for (size_t b = 0; b < blocks_.size(); ++b) {
-    for (size_t i = 0; i < parts.size(); ++i) {
-      rows[i] = {&jobs[parts[i].job].state->kv_[b], parts[i].frames * blocks_[b].rate};
-    }
-    x = moss::run_block(ctx, blocks_[b], x, frames, rows);
-  }
-  const int64_t hop = config_.hop();
-  x = x.reshape({frames * hop, 1});
-  for (const PassPart& part : parts) {
-    const View samples = x.slice(part.begin * hop, (part.begin + part.frames) * hop);
-    fetch(ctx, samples, jobs[part.job].out.subspan(part.from * hop, part.frames * hop));
-    jobs[part.job].state->frames_ += part.frames;
-  }
 }
 
 void MossCodec::move_to(Device device) {
@@ -138,12 +105,6 @@ size_t MossCodec::bytes() const {
   for (const MossBlockNet& block : blocks_) {
     sum += block.in.bytes() + block.net.bytes() + block.out.bytes();
   }
-  return sum;
-}
-
-size_t MossCodec::state_bytes() const {
-  size_t sum = 0;
-  for (const MossBlockNet& block : blocks_) sum += block.net.state_bytes();
   return sum;
 }
 

@@ -11,30 +11,11 @@
 #include <span>
 #include <vector>
 
+#include "codec/codec_pass.h"
 #include "codec/moss_codec_config.h"
 #include "io/weights.h"
-#include "nn/stream_decoder.h"
-#include "nn/stream_pass.h"
 
 namespace syrinx {
-
-/// State of one stream between calls.
-class MossCodecState {
- public:
-  int64_t frames() const { return frames_; }
-
- private:
-  friend class MossCodec;
-  int64_t frames_ = 0;  // number of frames decoded so far
-  std::vector<StreamKv> kv_;
-};
-
-/// Input and output of one stream in one call.
-struct MossCodecJob {
-  MossCodecState* state = nullptr;
-  std::span<const int32_t> codes;  ///< [T, Q], each in [0, V)
-  std::span<float> out;            ///< [T * hop], output; in about [-1, 1], not clipped
-};
 
 /// A transformer with the linears before and after it.
 struct MossBlockNet {
@@ -53,26 +34,21 @@ class MossCodec {
             WeightType type = WeightType::kF32);
 
   const MossCodecConfig& config() const { return config_; }
-  MossCodecState open() const;
-  /// Decodes the frames of every job. On a GPU, the samples are ready after synchronize(). Throws
-  /// InternalError for a code outside [0, V).
-  void run(StepContext& ctx, std::span<const MossCodecJob> jobs) const;
+  CodecState open() const;
+  /// Decodes the frames of every job to samples in about [-1, 1], not clipped. On a GPU, the
+  /// samples are ready after synchronize(). Throws InternalError for a code outside [0, V).
+  void run(StepContext& ctx, std::span<const CodecJob> jobs) const;
 
   /// Moves the network to a GPU. Streams opened afterwards are on the GPU.
   void move_to(Device device);
   Device device() const { return project_.device(); }
   size_t bytes() const;
-  /// Returns the size in bytes of an open stream's state.
-  size_t state_bytes() const;
 
  private:
   static constexpr int64_t kPassFrames = 8;  // frames per pass, over all streams; limits the memory
 
   void load_quantizer(const Weights& weights);
-  View dequantise(StepContext& ctx, std::span<const MossCodecJob> jobs,
-                  std::span<const PassPart> parts) const;
-  void run_pass(StepContext& ctx, std::span<const MossCodecJob> jobs,
-                std::span<const PassPart> parts) const;
+  View dequantise(StepContext& ctx, std::span<const CodecJob> jobs, const CodecPass& pass) const;
 
   MossCodecConfig config_;
   std::vector<Tensor> codebooks_;  // Q tensors [V, dim]

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "nn/llama_config.h"
+
 namespace syrinx {
 namespace {
 
@@ -39,29 +41,19 @@ DecoderConfig moss_net(int64_t hidden, int64_t heads, int64_t layers, int64_t ff
 
 /// Reads a transformer with `rows` rows a second, whose attention covers `seconds`.
 DecoderConfig load_net(const Config& c, double rows, int64_t seconds) {
-  const auto only = [&](const char* key, const std::string& want) {
-    if (const std::string got = c.s(key); got != want) {
-      c.fail(key, concat("only ", want, " is supported, got ", got));
-    }
-  };
-  only("norm", "layer_norm");
-  only("gating", "none");
-  only("positional_embedding", "rope");
-  if (!c.opt_b("causal", false)) c.fail("causal", "only true is supported");
+  c.only("norm", c.s("norm") == "layer_norm", "layer_norm");
+  c.only("gating", c.s("gating") == "none", "none");
+  c.only("positional_embedding", c.s("positional_embedding") == "rope", "rope");
+  c.only("causal", c.opt_b("causal", false), "true");
   const int64_t hidden = c.i("d_model", 1, kMostWidth), heads = c.i("num_heads", 1, 512);
-  if (hidden % heads != 0 || hidden / heads % 8 != 0 || hidden / heads > 256) {
-    c.fail("num_heads",
-           "must divide d_model into heads whose size is a multiple of 8, at most 256");
-  }
+  head_size(c, "num_heads", hidden, heads);
   DecoderConfig d =
       moss_net(hidden, heads, c.i("num_layers", 1, 512), c.i("dim_feedforward", 1, 1 << 16));
   d.rope.theta = c.opt_f("max_period", d.rope.theta, 1);
   d.layer_scale = c.has("layer_scale") && c.f("layer_scale") > 0;
   const double window = rows * static_cast<double>(seconds);
-  if (!(window >= 1 && window <= kMostWindow)) {
-    c.fail("num_layers",
-           concat("attention would see ", window, " rows: expected 1 to ", kMostWindow));
-  }
+  c.check("num_layers", window >= 1 && window <= kMostWindow,
+          concat("attention would see ", window, " rows: expected 1 to ", kMostWindow));
   d.window = static_cast<int>(window);
   return d;
 }
@@ -73,29 +65,28 @@ std::vector<MossBlock> load_side(const Config& root, const char* key, bool up, i
   const std::vector<Config> modules = root.subs(key);
   std::vector<MossBlock> blocks;
   const size_t pairs = modules.size() / 2;
-  if (modules.size() % 2 != 0 || pairs == 0) root.fail(key, "expected pairs of modules");
+  root.check(key, modules.size() % 2 == 0 && pairs != 0, "expected pairs of modules");
   int64_t rows = up ? 1 : frame;  // rows per frame
   for (size_t i = 0; i < pairs; ++i) {
     const Config& net = modules[2 * i + (up ? 0 : 1)];
     const Config& patch = modules[2 * i + (up ? 1 : 0)];
-    if (net.s("module_type") != "Transformer") net.fail("module_type", "expected Transformer");
-    if (patch.s("module_type") != "PatchedPretransform") {
-      patch.fail("module_type", "expected PatchedPretransform");
-    }
+    net.check("module_type", net.s("module_type") == "Transformer", "expected Transformer");
+    patch.check("module_type", patch.s("module_type") == "PatchedPretransform",
+                "expected PatchedPretransform");
     MossBlock block;
     block.number = static_cast<int64_t>(2 * i + (up ? 0 : 1));
     block.patch = patch.i("patch_size", 1, 1 << 14);
     block.in = net.i("input_dimension", 1, kMostWidth);
     block.out = net.i("output_dimension", 1, kMostWidth);
-    if (!up && rows % block.patch != 0) patch.fail("patch_size", "must divide the rows per frame");
+    patch.check("patch_size", up || rows % block.patch == 0, "must divide the rows per frame");
     block.rate = up ? rows : rows / block.patch;
     rows = up ? rows * block.patch : block.rate;
-    if (!std::has_single_bit(static_cast<uint64_t>(block.rate)) || block.rate > kMostRate) {
-      patch.fail("patch_size", concat("makes ", block.rate,
-                                      " rows per frame: expected a power of "
-                                      "two, at most ",
-                                      kMostRate));
-    }
+    patch.check("patch_size",
+                std::has_single_bit(static_cast<uint64_t>(block.rate)) && block.rate <= kMostRate,
+                concat("makes ", block.rate,
+                       " rows per frame: expected a power of "
+                       "two, at most ",
+                       kMostRate));
     block.net = load_net(
         net,
         static_cast<double>(rate) / static_cast<double>(frame) * static_cast<double>(block.rate),
@@ -114,17 +105,14 @@ void check_channels(const Config& root, const char* key, const std::vector<MossB
   int64_t channels = first;
   for (const MossBlock& block : blocks) {
     if (!up) channels *= block.patch;
-    if (block.in != channels) {
-      root.fail(key, concat("a transformer reads ", block.in, " channels, but gets ", channels));
-    }
-    if (up && block.out % block.patch != 0) {
-      root.fail(key, concat("a patch of ", block.patch, " cannot divide ", block.out, " channels"));
-    }
+    root.check(key, block.in == channels,
+               concat("a transformer reads ", block.in, " channels, but gets ", channels));
+    root.check(key, !up || block.out % block.patch == 0,
+               concat("a patch of ", block.patch, " cannot divide ", block.out, " channels"));
     channels = up ? block.out / block.patch : block.out;
   }
-  if (channels != last) {
-    root.fail(key, concat("the last module makes ", channels, " channels: expected ", last));
-  }
+  root.check(key, channels == last,
+             concat("the last module makes ", channels, " channels: expected ", last));
 }
 
 /// Sizes of a block in the published codec.
@@ -173,18 +161,16 @@ MossCodecConfig MossCodecConfig::load(const Config& root) {
   const int64_t seconds = root.i("causal_transformer_context_duration", 1, 1 << 10);
   const Config quantizer = root.sub("quantizer_kwargs");
   const std::string type = quantizer.opt_s("quantizer_type", root.opt_s("quantizer_type", "rvq"));
-  if (type != "rlfq" && type != "random_prefix_rlfq") {
-    quantizer.fail("quantizer_type", "only rlfq is supported, got " + type);
-  }
+  quantizer.check("quantizer_type", type == "rlfq" || type == "random_prefix_rlfq",
+                  "only rlfq is supported, got " + type);
   c.codebooks = quantizer.i("num_quantizers", 1, 64);
   c.codebook_size = quantizer.i("codebook_size", 2, 1 << 16);
   c.codebook_dim = quantizer.i("codebook_dim", 1, 1 << 10);
   c.latent = quantizer.i("input_dim", 1, kMostWidth);
   c.rvq = quantizer.i("rvq_dim", 1, kMostWidth);
   const auto other = [&](const char* key, int64_t width, bool same) {
-    if ((quantizer.i(key, 1, kMostWidth) == width) != same) {
-      quantizer.fail(key, concat("must ", same ? "be " : "not be ", width));
-    }
+    quantizer.check(key, (quantizer.i(key, 1, kMostWidth) == width) == same,
+                    concat("must ", same ? "be " : "not be ", width));
   };
   other("output_dim", c.latent, true);
   other("codebook_dim", c.rvq, false);

@@ -35,15 +35,15 @@ std::vector<float> decoded(MossGolden& g, const MossCodec& codec, std::span<cons
   const int64_t q = g.config.codebooks, hop = g.config.hop();
   const int64_t frames = std::ssize(codes) / q;
   std::vector<float> out(static_cast<size_t>(frames * hop));
-  MossCodecState state = codec.open();
+  CodecState state = codec.open();
   for (int64_t at = 0; at < frames;) {
     const int64_t n = std::min(most, frames - at);
-    const MossCodecJob job{&state, codes.subspan(at * q, n * q),
-                           std::span(out).subspan(at * hop, n * hop)};
+    const CodecJob job{&state, codes.subspan(at * q, n * q),
+                       std::span(out).subspan(at * hop, n * hop)};
     codec.run(g.bench.ctx, std::span(&job, 1));
     at += n;
   }
-  EXPECT_EQ(state.frames(), frames);
+  EXPECT_EQ(state.frames, frames);
   return out;
 }
 
@@ -76,9 +76,9 @@ TEST_P(MossCodecGolden, SamplesAreTheAuthorsInAnyChunks) {
 
   // Two streams in one call; the second is shorter.
   const int64_t q = g.config.codebooks, hop = g.config.hop(), short_frames = 2;
-  MossCodecState a = codec.open(), b = codec.open();
+  CodecState a = codec.open(), b = codec.open();
   std::vector<float> x(whole.size()), y(static_cast<size_t>(short_frames * hop));
-  const MossCodecJob jobs[] = {{&b, codes.first(short_frames * q), y}, {&a, codes, x}};
+  const CodecJob jobs[] = {{&b, codes.first(short_frames * q), y}, {&a, codes, x}};
   codec.run(g.bench.ctx, jobs);
   EXPECT_EQ(x, whole);
   EXPECT_TRUE(std::equal(y.begin(), y.end(), whole.begin()));

@@ -7,6 +7,7 @@
 #include "io/digest.h"
 #include "kernels/activation.h"
 #include "kernels/copy.h"
+#include "nn/llama_config.h"
 
 namespace syrinx {
 namespace {
@@ -98,17 +99,11 @@ Qwen3AudioConfig Qwen3AudioConfig::load(const Config& c) {
   a.out = c.i("output_dim", 1, 1 << 16);
   a.chunk = 2 * c.i("n_window", 1, 1 << 12);
   a.window = c.i("n_window_infer", 1, 1 << 14) / a.chunk * a.chunk;
-  if (downsampled(downsampled(downsampled(a.chunk))) != kRowsOfChunk) {
-    c.fail("n_window", "must yield 13 rows per chunk (published value: 50)");
-  }
-  if (a.window == 0) c.fail("n_window_infer", "must be at least twice n_window");
-  if (a.width % a.heads != 0 || a.width / a.heads % 8 != 0 || a.width / a.heads > 256) {
-    c.fail("encoder_attention_heads",
-           "must divide d_model into heads whose size is a multiple of 8, at most 256");
-  }
-  if (c.opt_s("activation_function", "gelu") != "gelu") {
-    c.fail("activation_function", "must be gelu");
-  }
+  c.check("n_window", downsampled(downsampled(downsampled(a.chunk))) == kRowsOfChunk,
+          "must yield 13 rows per chunk (published value: 50)");
+  c.check("n_window_infer", a.window != 0, "must be at least twice n_window");
+  head_size(c, "encoder_attention_heads", a.width, a.heads);
+  c.only("activation_function", "gelu");
   return a;
 }
 

@@ -10,28 +10,20 @@
 
 namespace syrinx {
 
-Qwen3CodecState Qwen3CodecState::clone() const {
-  Qwen3CodecState copy;
-  copy.frames_ = frames_;
-  copy.kv_ = kv_.clone();
-  for (const ConvState& conv : convs_) copy.convs_.push_back(conv.clone());
-  return copy;
-}
-
-Qwen3CodecState Qwen3Codec::open() const {
-  Qwen3CodecState state;
-  state.kv_ = transformer_.open();
-  if (!config_.code2wav) state.convs_.push_back(pre_conv_.open());
+CodecState Qwen3Codec::open() const {
+  CodecState state;
+  state.kv.push_back(transformer_.open());
+  if (!config_.code2wav) state.convs.push_back(pre_conv_.open());
   for (const Upsample& stage : upsample_) {
-    state.convs_.push_back(stage.up.open());
-    state.convs_.push_back(stage.mix.open());
+    state.convs.push_back(stage.up.open());
+    state.convs.push_back(stage.mix.open());
   }
-  state.convs_.push_back(head_.open());
+  state.convs.push_back(head_.open());
   for (const Block& block : blocks_) {
-    state.convs_.push_back(block.up.open());
-    for (const ResidualUnit& unit : block.units) state.convs_.push_back(unit.conv.open());
+    state.convs.push_back(block.up.open());
+    for (const ResidualUnit& unit : block.units) state.convs.push_back(unit.conv.open());
   }
-  state.convs_.push_back(tail_.open());
+  state.convs.push_back(tail_.open());
   return state;
 }
 
@@ -39,25 +31,13 @@ void Qwen3Codec::snake(StepContext& ctx, const View& x, const Snake& act, const 
   syrinx::snake(ctx, x, act.alpha, act.inv_beta, ChannelAxis::kLast, out);
 }
 
-void Qwen3Codec::run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t q = config_.codebooks, hop = config_.hop();
-  std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const Qwen3CodecJob& job = jobs[i];
-    for (const int32_t code : job.codes) {
-      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "[qwen3_codec] code ", code,
-                   " must be below ", config_.codebook_size);
-    }
-    SYRINX_CHECK(job.codes.size() % q == 0 && job.out.size() == job.codes.size() / q * hop,
-                 "[qwen3_codec] ", job.codes.size(), " codes do not match ", job.out.size(),
-                 " samples");
-    frames[i] = static_cast<int64_t>(job.codes.size()) / q;
-  }
-  run_passes(
-      ctx, frames, kPassFrames,
-      [&](size_t job) { return transformer_.room(ctx, jobs[job].state->kv_); },
-      [&](std::span<const PassPart> parts) { run_pass(ctx, jobs, parts); });
+void Qwen3Codec::run(StepContext& ctx, std::span<const CodecJob> jobs) const {
+  const Arena::Mark host_mark(ctx.host);
+  for (const CodecJob& job : jobs) check_codes(job.codes, config_.codebook_size);
+  decode_frames(
+      ctx, frame_jobs(ctx, jobs, config_.codebooks), config_.hop(), kPassFrames,
+      [&](CodecState& state) { return transformer_.room(ctx, state.kv.front()); },
+      [&](CodecPass& pass) { return run_pass(ctx, jobs, pass); });
 }
 
 void Qwen3Codec::move_to(Device device) {
@@ -93,12 +73,12 @@ void Qwen3Codec::move_to(Device device) {
 }
 
 int64_t Qwen3Codec::reach() const {
-  const Qwen3CodecState fresh = open();
+  const CodecState fresh = open();
   size_t layer = (config_.code2wav ? 0 : 1) + 2 * upsample_.size();
   double rate = 1, frames = 0;  // rate: rows per frame; frames: earlier frames that affect a sample
   for (const int64_t ratio : config_.upsampling_ratios) rate *= static_cast<double>(ratio);
   const auto add_layer = [&] {
-    frames += static_cast<double>(fresh.convs_[layer++].past.shape()[0]) / rate;
+    frames += static_cast<double>(fresh.convs[layer++].past.shape()[0]) / rate;
   };
   add_layer();
   for (const Block& block : blocks_) {
@@ -110,39 +90,34 @@ int64_t Qwen3Codec::reach() const {
   return static_cast<int64_t>(std::ceil(frames));
 }
 
-void Qwen3Codec::hear(StepContext& ctx, Qwen3CodecState& state,
-                      std::span<const int32_t> codes) const {
+void Qwen3Codec::hear(StepContext& ctx, CodecState& state, std::span<const int32_t> codes) const {
   const Arena::Mark mark(ctx.arena);
   const auto q = static_cast<size_t>(config_.codebooks);
   const auto all = static_cast<int64_t>(codes.size() / q);
   const int64_t sounding = std::min(all, reach()), silent = all - sounding;
-  for (const int32_t code : codes) {
-    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "[qwen3_codec] code ", code,
-                 " must be below ", config_.codebook_size);
-  }
-  const Qwen3CodecJob quiet{&state, codes.first(silent * q), {}};
-  const Jobs jobs(&quiet, 1);
+  check_codes(codes, config_.codebook_size);
+  const CodecJob quiet{&state, codes.first(silent * q), {}};
+  const FrameJob frames{&state, silent, {}};
   run_passes(
       ctx, std::span(&silent, 1), kPassFrames,
-      [&](size_t) { return transformer_.room(ctx, state.kv_); },
+      [&](size_t) { return transformer_.room(ctx, state.kv.front()); },
       [&](std::span<const PassPart> parts) {
         const Arena::Mark pass_mark(ctx.arena), pass_host_mark(ctx.host);
-        StreamPass pass(ctx, parts, [&](size_t) { return std::span<ConvState>(state.convs_); });
-        run_latent(ctx, pass, jobs, parts);
-        for (const PassPart& part : parts) state.frames_ += part.frames;
+        CodecPass pass(ctx, parts, std::span(&frames, 1));
+        run_latent(ctx, pass, std::span(&quiet, 1));
+        state.frames += pass.frames();
       });
   const View dropped = ctx.host.take({sounding, config_.hop()}, DType::kF32);
-  const Qwen3CodecJob rest{
+  const CodecJob rest{
       &state, codes.subspan(silent * q), {dropped.f32(), static_cast<size_t>(dropped.count())}};
   run(ctx, std::span(&rest, 1));
   synchronize(ctx);  // because the memory of the dropped samples is released next
 }
 
-View Qwen3Codec::run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
-                            std::span<const PassPart> parts) const {
-  View x = config_.code2wav ? embed_codes(ctx, jobs, parts)
-                            : pass.run(ctx, pre_conv_, dequantise(ctx, jobs, parts));
-  x = transform(ctx, jobs, parts, x);
+View Qwen3Codec::run_latent(StepContext& ctx, CodecPass& pass, Jobs jobs) const {
+  View x = config_.code2wav ? embed_codes(ctx, jobs, pass)
+                            : pass.run(ctx, pre_conv_, dequantise(ctx, jobs, pass));
+  x = transform(ctx, pass, x);
   for (const Upsample& stage : upsample_) {
     x = pass.run(ctx, stage.up, x);
     x = pass.run(ctx, stage.mix, x);
@@ -150,36 +125,26 @@ View Qwen3Codec::run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
   return x;
 }
 
-void Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  StreamPass pass(ctx, parts,
-                  [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
-  View x = pass.run(ctx, head_, run_latent(ctx, pass, jobs, parts));
+View Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, CodecPass& pass) const {
+  View x = pass.run(ctx, head_, run_latent(ctx, pass, jobs));
   int64_t skip = 0;  // number of rows at the front of a stream to set to zero in the current layer
   for (const Block& block : blocks_) {
     if (config_.code2wav) skip = (skip + 1) * block.up.stride();
-    x = decode_block(ctx, pass, jobs, block, skip, x);
+    x = decode_block(ctx, pass, block, skip, x);
   }
   snake(ctx, x, tail_act_, x);
   x = pass.run(ctx, tail_, x);
   clamp(ctx, x, -1.f, 1.f, x);
-  clear_lead(ctx, pass, jobs, skip, x);
-  const int64_t hop = config_.hop();
-  for (const PassPart& part : parts) {
-    const View samples = x.slice(part.begin * hop, (part.begin + part.frames) * hop);
-    fetch(ctx, samples, jobs[part.job].out.subspan(part.from * hop, part.frames * hop));
-    jobs[part.job].state->frames_ += part.frames;
-  }
+  clear_lead(ctx, pass, skip, x);
+  return x;
 }
 
-View Qwen3Codec::embed_codes(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const {
-  const int64_t q = config_.codebooks;
-  int64_t n = 0;
-  for (const PassPart& part : parts) n += part.frames;
+View Qwen3Codec::embed_codes(StepContext& ctx, Jobs jobs, const CodecPass& pass) const {
+  const int64_t q = config_.codebooks, n = pass.frames();
   const View x = take_rows(ctx, n, config_.hidden);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   std::span<int32_t> codes = take_array<int32_t>(ctx, n * q);
-  for (const PassPart& part : parts) {
+  for (const PassPart& part : pass.parts()) {
     std::copy_n(jobs[part.job].codes.begin() + part.from * q, part.frames * q,
                 codes.begin() + part.begin * q);
   }
@@ -188,13 +153,13 @@ View Qwen3Codec::embed_codes(StepContext& ctx, Jobs jobs, std::span<const PassPa
   return x;
 }
 
-void Qwen3Codec::clear_lead(StepContext& ctx, const StreamPass& pass, Jobs jobs, int64_t skip,
+void Qwen3Codec::clear_lead(StepContext& ctx, const CodecPass& pass, int64_t skip,
                             const View& x) const {
   const Arena::Mark host_mark(ctx.host);
   const std::span<CopySpan> spans = take_array<CopySpan>(ctx, std::ssize(pass.parts()));
   size_t count = 0;
   for (const PassPart& part : pass.parts()) {
-    const int64_t left = skip - jobs[part.job].state->frames_ * pass.rate();
+    const int64_t left = skip - pass.state(part).frames * pass.rate();
     if (left <= 0) continue;
     const int64_t rows = std::min(left, part.frames * pass.rate());
     float* begin = x.f32() + part.begin * pass.rate() * x.shape[1];
@@ -203,15 +168,13 @@ void Qwen3Codec::clear_lead(StepContext& ctx, const StreamPass& pass, Jobs jobs,
   if (count > 0) copy_spans(ctx, spans.first(count));
 }
 
-View Qwen3Codec::dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const {
-  const int64_t q = config_.codebooks, dim = config_.codebook_dim / 2;
-  int64_t n = 0;
-  for (const PassPart& part : parts) n += part.frames;
+View Qwen3Codec::dequantise(StepContext& ctx, Jobs jobs, const CodecPass& pass) const {
+  const int64_t q = config_.codebooks, dim = config_.codebook_dim / 2, n = pass.frames();
   const View latent = take_rows(ctx, n, config_.codebook_dim);
   const Arena::Mark mark(ctx.arena);
   std::span<int32_t> first = take_array<int32_t>(ctx, n);
   std::span<int32_t> rest = take_array<int32_t>(ctx, n * (q - 1));
-  for (const PassPart& part : parts) {
+  for (const PassPart& part : pass.parts()) {
     for (int64_t t = 0; t < part.frames; ++t) {
       const auto codes = jobs[part.job].codes.begin() + (part.from + t) * q;
       first[part.begin + t] = *codes;
@@ -226,28 +189,23 @@ View Qwen3Codec::dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPar
   return latent;
 }
 
-View Qwen3Codec::transform(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts,
-                           const View& latent) const {
+View Qwen3Codec::transform(StepContext& ctx, const CodecPass& pass, const View& latent) const {
   const int64_t n = latent.shape[0];
   const View out = config_.code2wav ? latent : take_rows(ctx, n, config_.latent);
   const Arena::Mark mark(ctx.arena);
   const View x = config_.code2wav ? latent : take_rows(ctx, n, config_.hidden);
   if (!config_.code2wav) linear(ctx, in_proj_, latent, x);
-  std::span<StreamRows> rows = take_array<StreamRows>(ctx, std::ssize(parts));
-  for (size_t i = 0; i < parts.size(); ++i) {
-    rows[i] = {&jobs[parts[i].job].state->kv_, parts[i].frames};
-  }
-  transformer_.forward(ctx, x, rows);
+  transformer_.forward(ctx, x, pass.rows(ctx, 0, 1));
   transformer_.norm(ctx, x, x);
   if (!config_.code2wav) linear(ctx, out_proj_, x, out);
   return out;
 }
 
-View Qwen3Codec::decode_block(StepContext& ctx, StreamPass& pass, Jobs jobs, const Block& block,
-                              int64_t skip, const View& x) const {
+View Qwen3Codec::decode_block(StepContext& ctx, CodecPass& pass, const Block& block, int64_t skip,
+                              const View& x) const {
   snake(ctx, x, block.act, x);
   const View out = pass.run(ctx, block.up, x);
-  clear_lead(ctx, pass, jobs, skip, out);
+  clear_lead(ctx, pass, skip, out);
   for (const ResidualUnit& unit : block.units) {
     const Arena::Mark mark(ctx.arena);
     const View first = take_rows(ctx, out.shape[0], out.shape[1]);
@@ -255,7 +213,7 @@ View Qwen3Codec::decode_block(StepContext& ctx, StreamPass& pass, Jobs jobs, con
     const View mixed = pass.run(ctx, unit.conv, first);
     snake(ctx, mixed, unit.act2, mixed);
     linear_add(ctx, unit.mix, mixed, out);
-    clear_lead(ctx, pass, jobs, skip, out);
+    clear_lead(ctx, pass, skip, out);
   }
   return out;
 }

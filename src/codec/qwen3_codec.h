@@ -12,36 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "codec/codec_pass.h"
 #include "codec/qwen3_codec_config.h"
 #include "io/weights.h"
 #include "nn/convnext.h"
-#include "nn/stream_decoder.h"
-#include "nn/stream_pass.h"
 
 namespace syrinx {
-
-/// State of one stream between calls: the past of every convolution, and the keys and values of the
-/// last window.
-class Qwen3CodecState {
- public:
-  int64_t frames() const { return frames_; }
-  Qwen3CodecState clone() const;
-
- private:
-  friend class Qwen3Codec;
-  int64_t frames_ = 0;  // frames decoded so far
-  StreamKv kv_;
-  std::vector<ConvState> convs_;  // in the order of the network
-};
-
-/// Input and output of one stream in one call.
-struct Qwen3CodecJob {
-  Qwen3CodecState* state = nullptr;
-  std::span<const int32_t> codes;  ///< [T, Q], each in [0, V)
-  /// [T * hop], output; in [-1, 1]. The first config().lead() samples of a stream are zeros,
-  /// because the network does not compute them.
-  std::span<float> out;
-};
 
 /// The quantizers, the transformer and the decoder, with their weights.
 class Qwen3Codec {
@@ -52,20 +28,19 @@ class Qwen3Codec {
              WeightType type = WeightType::kF32);
 
   const Qwen3CodecConfig& config() const { return config_; }
-  Qwen3CodecState open() const;
-  /// Decodes the frames of every job. On a GPU, the samples are ready after synchronize(). Throws
-  /// InternalError for a code outside [0, V).
-  void run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) const;
+  CodecState open() const;
+  /// Decodes the frames of every job to samples in [-1, 1]. The first config().lead() samples of a
+  /// stream are zeros, because the network does not compute them. On a GPU, the samples are ready
+  /// after synchronize(). Throws InternalError for a code outside [0, V).
+  void run(StepContext& ctx, std::span<const CodecJob> jobs) const;
   /// Sets `state` to the state after codes [T, Q], so that later frames can follow. Computes
   /// samples only for the last frames, on which later samples depend, and drops these samples.
-  void hear(StepContext& ctx, Qwen3CodecState& state, std::span<const int32_t> codes) const;
+  void hear(StepContext& ctx, CodecState& state, std::span<const int32_t> codes) const;
 
   /// Moves the network to a GPU. Streams opened afterwards are on the GPU.
   void move_to(Device device);
   Device device() const { return head_.device(); }
   size_t bytes() const;
-  /// Returns the size in bytes of an open stream's state.
-  size_t state_bytes() const;
 
  private:
   struct Snake {
@@ -98,25 +73,22 @@ class Qwen3Codec {
 
   /// Applies a snake to x. `out` may be the memory of x.
   static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
-  using Jobs = std::span<const Qwen3CodecJob>;
-  void run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
+  using Jobs = std::span<const CodecJob>;
+  View run_pass(StepContext& ctx, Jobs jobs, CodecPass& pass) const;
   /// Runs the layers before the head, which are a small share of the work.
-  View run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
-                  std::span<const PassPart> parts) const;
+  View run_latent(StepContext& ctx, CodecPass& pass, Jobs jobs) const;
   /// Returns how many earlier frames affect a sample through the head and the layers after it.
   int64_t reach() const;
   /// Returns the embedded codes of code2wav: [frames, hidden].
-  View embed_codes(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
+  View embed_codes(StepContext& ctx, Jobs jobs, const CodecPass& pass) const;
   /// For code2wav: sets the first `skip` rows of each stream to zero, counted in rows of `x`.
-  void clear_lead(StepContext& ctx, const StreamPass& pass, Jobs jobs, int64_t skip,
-                  const View& x) const;
+  void clear_lead(StepContext& ctx, const CodecPass& pass, int64_t skip, const View& x) const;
   /// Returns the quantizer's output: [frames, codebook_dim].
-  View dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
+  View dequantise(StepContext& ctx, Jobs jobs, const CodecPass& pass) const;
   /// Runs the transformer; returns [frames, latent].
-  View transform(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts,
-                 const View& latent) const;
+  View transform(StepContext& ctx, const CodecPass& pass, const View& latent) const;
   /// Runs one block. Overwrites x.
-  View decode_block(StepContext& ctx, StreamPass& pass, Jobs jobs, const Block& block, int64_t skip,
+  View decode_block(StepContext& ctx, CodecPass& pass, const Block& block, int64_t skip,
                     const View& x) const;
 
   Qwen3CodecConfig config_;

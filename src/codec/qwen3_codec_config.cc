@@ -22,14 +22,13 @@ void read_codec_sizes(const Config& decoder, Qwen3CodecConfig& c) {
   c.decoder_dim = decoder.i("decoder_dim", 1, 1 << 14);
   c.upsampling_ratios = decoder.ints("upsampling_ratios", 1, 64);
   c.upsample_rates = decoder.ints("upsample_rates", 1, 64);
-  if (c.heads % c.kv_heads != 0) decoder.fail("num_key_value_heads", "must divide the heads");
-  if (c.upsample_rates.size() > 8 || c.decoder_dim % (1 << c.upsample_rates.size()) != 0) {
-    decoder.fail("decoder_dim", "must be divisible by 2^n for n upsample_rates");
-  }
-  if (c.upsampling_ratios.size() > 8)
-    decoder.fail("upsampling_ratios", "expected at most 8 ratios");
-  if (decoder.opt_b("attention_bias", false)) decoder.fail("attention_bias", "is not supported");
-  if (decoder.opt_s("hidden_act", "silu") != "silu") decoder.fail("hidden_act", "must be silu");
+  decoder.check("num_key_value_heads", c.heads % c.kv_heads == 0, "must divide the heads");
+  decoder.check("decoder_dim",
+                c.upsample_rates.size() <= 8 && c.decoder_dim % (1 << c.upsample_rates.size()) == 0,
+                "must be divisible by 2^n for n upsample_rates");
+  decoder.check("upsampling_ratios", c.upsampling_ratios.size() <= 8, "expected at most 8 ratios");
+  decoder.only("attention_bias", false);
+  decoder.only("hidden_act", "silu");
 }
 
 }  // namespace
@@ -50,9 +49,8 @@ int64_t Qwen3CodecConfig::lead() const {
 
 Qwen3CodecConfig Qwen3CodecConfig::load(const Config& root) {
   const std::string kind = root.opt_s("model_type", "qwen3_tts_tokenizer_12hz");
-  if (kind != "qwen3_tts_tokenizer_12hz") {
-    root.fail("model_type", "expected qwen3_tts_tokenizer_12hz, got " + kind);
-  }
+  root.check("model_type", kind == "qwen3_tts_tokenizer_12hz",
+             "expected qwen3_tts_tokenizer_12hz, got " + kind);
   const Config decoder = root.sub("decoder_config");
   Qwen3CodecConfig c;
   read_codec_sizes(decoder, c);
@@ -60,17 +58,13 @@ Qwen3CodecConfig Qwen3CodecConfig::load(const Config& root) {
   c.latent = decoder.i("latent_dim", 1, 1 << 14);
   c.rope_theta = load_rope_theta(decoder);
   c.sample_rate = root.i("output_sample_rate", 1000, 192000);
-  if (c.codebook_dim % 2 != 0) decoder.fail("codebook_dim", "must be even");
-  if (c.upsample_rates.size() + c.upsampling_ratios.size() > 8 || c.hop() > c.sample_rate) {
-    decoder.fail(
-        "upsample_rates",
-        "with upsampling_ratios: expected at most 8 rates and a frame of at most a second (" +
-            std::to_string(c.sample_rate) + " samples)");
-  }
-  if (root.opt_i("decode_upsample_rate", c.hop()) != c.hop()) {
-    root.fail("decode_upsample_rate",
-              "expected the product of the rates, " + std::to_string(c.hop()));
-  }
+  decoder.check("codebook_dim", c.codebook_dim % 2 == 0, "must be even");
+  decoder.check(
+      "upsample_rates",
+      c.upsample_rates.size() + c.upsampling_ratios.size() <= 8 && c.hop() <= c.sample_rate,
+      "with upsampling_ratios: expected at most 8 rates and a frame of at most a second (" +
+          std::to_string(c.sample_rate) + " samples)");
+  root.same("decode_upsample_rate", c.hop(), "the product of the rates");
   return c;
 }
 

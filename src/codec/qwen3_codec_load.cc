@@ -174,10 +174,4 @@ size_t Qwen3Codec::bytes() const {
   return sum;
 }
 
-size_t Qwen3Codec::state_bytes() const {
-  size_t sum = transformer_.state_bytes();
-  for (const ConvState& conv : open().convs_) sum += conv.past.bytes();
-  return sum;
-}
-
 }  // namespace syrinx

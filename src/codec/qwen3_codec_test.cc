@@ -38,16 +38,16 @@ struct Qwen3CodecFixture {
     return std::span(codes).subspan(begin * config.codebooks, (end - begin) * config.codebooks);
   }
   std::vector<float> decode(std::span<const int32_t> ids, std::span<const int64_t> cuts,
-                            Qwen3CodecState* resume = nullptr) {
-    Qwen3CodecState fresh = codec.open();
-    Qwen3CodecState& state = resume ? *resume : fresh;
+                            CodecState* resume = nullptr) {
+    CodecState fresh = codec.open();
+    CodecState& state = resume ? *resume : fresh;
     const int64_t q = config.codebooks, total = static_cast<int64_t>(ids.size()) / q;
     std::vector<float> out(total * config.hop());
     int64_t at = 0;
     for (size_t i = 0; at < total; ++i) {
       const int64_t n = std::min(cuts[i % cuts.size()], total - at);
-      const Qwen3CodecJob job{&state, ids.subspan(at * q, n * q),
-                              std::span(out).subspan(at * config.hop(), n * config.hop())};
+      const CodecJob job{&state, ids.subspan(at * q, n * q),
+                         std::span(out).subspan(at * config.hop(), n * config.hop())};
       codec.run(ctx, std::span(&job, 1));
       ctx.arena.reset();
       at += n;
@@ -105,9 +105,9 @@ TEST_P(Qwen3CodecGolden, HeardFramesLeaveTheStateOfDecodedOnes) {
   const int64_t end = std::min<int64_t>(f.frames(), 110);
   const std::vector<float> whole = f.whole(end);
   for (const int64_t heard : {1, 7, 12, 13, 25, 90}) {
-    Qwen3CodecState state = f.codec.open();
+    CodecState state = f.codec.open();
     f.codec.hear(f.ctx, state, f.part(0, heard));
-    EXPECT_EQ(state.frames(), heard);
+    EXPECT_EQ(state.frames, heard);
     const int64_t cuts[] = {3};
     const std::vector<float> after = f.decode(f.part(heard, end), cuts, &state);
     EXPECT_TRUE(std::ranges::equal(after, std::span(whole).subspan(heard * f.config.hop())))
@@ -119,9 +119,9 @@ TEST_P(Qwen3CodecGolden, BatchesGiveTheBitsOfOneStream) {
   Qwen3CodecFixture f(GetParam());
   const int64_t q = f.config.codebooks, hop = f.config.hop();
   const int64_t lengths[] = {13, 1, 30, 7};
-  std::vector<Qwen3CodecState> states;
+  std::vector<CodecState> states;
   std::vector<std::vector<float>> outs;
-  std::vector<Qwen3CodecJob> jobs;
+  std::vector<CodecJob> jobs;
   for (int i = 0; i < 4; ++i) {
     states.push_back(f.codec.open());
     outs.emplace_back(lengths[i] * hop);
@@ -139,15 +139,15 @@ TEST_P(Qwen3CodecGolden, BatchesGiveTheBitsOfOneStream) {
 
 TEST_P(Qwen3CodecGolden, NoFramesAndBadCodes) {
   Qwen3CodecFixture f(GetParam());
-  Qwen3CodecState state = f.codec.open();
-  const Qwen3CodecJob nothing{&state, {}, {}};
+  CodecState state = f.codec.open();
+  const CodecJob nothing{&state, {}, {}};
   f.codec.run(f.ctx, std::span(&nothing, 1));
-  EXPECT_EQ(state.frames(), 0);
+  EXPECT_EQ(state.frames, 0);
   for (const int64_t bad : {int64_t{-1}, f.config.codebook_size}) {
     std::vector<int32_t> codes(f.config.codebooks, 0);
     codes.back() = static_cast<int32_t>(bad);
     std::vector<float> out(f.config.hop());
-    const Qwen3CodecJob job{&state, codes, out};
+    const CodecJob job{&state, codes, out};
     EXPECT_THROW(f.codec.run(f.ctx, std::span(&job, 1)), InternalError) << bad;
   }
 }
@@ -213,10 +213,10 @@ TEST(Qwen3Codec, DummyWeightsOfPublishedSizeLoad) {
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
-  Qwen3CodecState state = codec.open();
+  CodecState state = codec.open();
   std::vector<int32_t> codes(16 * 2, 1);
   std::vector<float> out(2 * 1920);
-  const Qwen3CodecJob job{&state, codes, out};
+  const CodecJob job{&state, codes, out};
   codec.run(ctx, std::span(&job, 1));
   for (const float sample : out) ASSERT_TRUE(std::fabs(sample) <= 1.f);
 }

@@ -20,26 +20,16 @@ std::vector<int64_t> load_depths(const Config& c, const char* key) {
   for (bool more = true; more;) {
     int64_t depth = 0;
     const auto [next, fault] = std::from_chars(at, end, depth);
-    if (fault != std::errc() || depth < 1 || depth > kMostSigmaBlocks ||
-        (next != end && *next != '-')) {
-      c.fail(key, concat("expected numbers of 1 to ", kMostSigmaBlocks,
-                         " with hyphens between them, got \"", text, "\""));
-    }
+    c.check(key,
+            fault == std::errc() && depth >= 1 && depth <= kMostSigmaBlocks &&
+                (next == end || *next == '-'),
+            concat("expected numbers of 1 to ", kMostSigmaBlocks,
+                   " with hyphens between them, got \"", text, "\""));
     depths.push_back(depth);
     more = next != end;
     at = next + 1;
   }
   return depths;
-}
-
-void expect_setting(const Config& c, const char* key, const std::string& only) {
-  if (const std::string got = c.opt_s(key, only); got != only) {
-    c.fail(key, "expected " + only + ", got " + got);
-  }
-}
-
-void expect_flag(const Config& c, const char* key) {
-  if (!c.opt_b(key, true)) c.fail(key, "expected true");
 }
 
 /// Multiplies output `o` of a convolution's weight [O, *] or bias [O] by gain[o].
@@ -70,32 +60,28 @@ SigmaVaeConfig SigmaVaeConfig::load(const Config& c) {
   v.filters = c.opt_i("decoder_n_filters", v.filters, 1, kMostSigmaWidth);
   const char* ratios = c.has("decoder_ratios") ? "decoder_ratios" : "encoder_ratios";
   v.ratios = c.ints(ratios, 1, kMostSigmaRate);
-  if (v.ratios.empty() || std::ssize(v.ratios) > kMostSigmaRates) {
-    c.fail(ratios, concat("expected 1 to ", kMostSigmaRates, " ratios, got ", v.ratios.size()));
-  }
+  c.check(ratios, !v.ratios.empty() && std::ssize(v.ratios) <= kMostSigmaRates,
+          concat("expected 1 to ", kMostSigmaRates, " ratios, got ", v.ratios.size()));
   const char* depths = c.has("decoder_depths") ? "decoder_depths" : "encoder_depths";
   v.depths = load_depths(c, depths);
   if (!c.has("decoder_depths")) std::ranges::reverse(v.depths);
-  if (v.depths.size() != v.ratios.size() + 1) {
-    c.fail(depths, concat("expected one depth more than the ", v.ratios.size(), " of ", ratios,
-                          ", got ", v.depths.size()));
-  }
-  if (v.width(0) > kMostSigmaWidth) {
-    c.fail("decoder_n_filters",
-           concat("doubled for each of the ratios, it exceeds ", kMostSigmaWidth));
-  }
+  c.check(depths, v.depths.size() == v.ratios.size() + 1,
+          concat("expected one depth more than the ", v.ratios.size(), " of ", ratios, ", got ",
+                 v.depths.size()));
+  c.check("decoder_n_filters", v.width(0) <= kMostSigmaWidth,
+          concat("doubled for each of the ratios, it exceeds ", kMostSigmaWidth));
   v.taps = c.opt_i("kernel_size", v.taps, 1, 64);
   v.last_taps = c.opt_i("last_kernel_size", v.last_taps, 1, 64);
-  v.norm_eps = static_cast<float>(c.opt_f("layernorm_eps", v.norm_eps, 0, 1));
+  v.norm_eps = c.opt_f<float>("layernorm_eps", v.norm_eps, 0, 1);
   v.layer_scale = c.opt_f("layer_scale_init_value", 0, -1e9, 1e9) > 0;
-  if (c.opt_i("channels", 1, 1, 64) != 1) c.fail("channels", "expected 1");
-  expect_setting(c, "mixer_layer", "depthwise_conv");
-  expect_setting(c, "conv_norm", "none");
-  expect_setting(c, "pad_mode", "constant");
-  expect_setting(c, "layernorm", "RMSNorm");
+  c.only("channels", 1);
+  c.only("mixer_layer", "depthwise_conv");
+  c.only("conv_norm", "none");
+  c.only("pad_mode", "constant");
+  c.only("layernorm", "RMSNorm");
   for (const char* key :
        {"causal", "conv_bias", "disable_last_norm", "layernorm_elementwise_affine"}) {
-    expect_flag(c, key);
+    c.only(key, true);
   }
   return v;
 }
@@ -147,43 +133,28 @@ SigmaVaeDecoder::Block SigmaVaeDecoder::load_block(const Weights& weights, int64
                    : load_linear_scaled(mlp, "linear2", width, 4 * width, true, gain.view(), rows)};
 }
 
-SigmaVaeState SigmaVaeDecoder::open() const {
-  SigmaVaeState state;
-  state.push_back(first_.open());
+CodecState SigmaVaeDecoder::open() const {
+  CodecState state;
+  state.convs.push_back(first_.open());
   for (size_t i = 0; i < stages_.size(); ++i) {
-    if (i > 0) state.push_back(stages_[i].raise.open());
-    for (const Block& block : stages_[i].blocks) state.push_back(block.mixer.open());
+    if (i > 0) state.convs.push_back(stages_[i].raise.open());
+    for (const Block& block : stages_[i].blocks) state.convs.push_back(block.mixer.open());
   }
-  state.push_back(last_.open());
+  state.convs.push_back(last_.open());
   return state;
 }
 
-void SigmaVaeDecoder::run(StepContext& ctx, std::span<const SigmaVaeJob> jobs) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const auto numbers = std::ssize(jobs[i].latents), samples = std::ssize(jobs[i].out);
-    frames[i] = numbers / config_.latent;
-    SYRINX_CHECK(numbers % config_.latent == 0 && samples == frames[i] * config_.hop(),
-                 "[sigma_vae] ", numbers, " latent values do not match ", samples, " samples");
-  }
-  run_passes(
-      ctx, frames, kPassFrames, [](size_t) { return kPassFrames; },
-      [&](std::span<const PassPart> parts) { run_pass(ctx, jobs, parts); });
+void SigmaVaeDecoder::run(StepContext& ctx, std::span<const LatentJob> jobs) const {
+  const Arena::Mark host_mark(ctx.host);
+  decode_frames(
+      ctx, frame_jobs(ctx, jobs, config_.latent), config_.hop(), kPassFrames,
+      [](CodecState&) { return kPassFrames; },
+      [&](CodecPass& pass) { return run_pass(ctx, jobs, pass); });
 }
 
-void SigmaVaeDecoder::run_pass(StepContext& ctx, std::span<const SigmaVaeJob> jobs,
-                               std::span<const PassPart> parts) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  StreamPass pass(ctx, parts,
-                  [&](size_t i) { return std::span<ConvState>(*jobs[parts[i].job].state); });
-  const int64_t latent = config_.latent, hop = config_.hop();
-  View x = take_rows(ctx, pass.frames(), latent);
-  for (const PassPart& part : parts) {
-    std::copy_n(jobs[part.job].latents.begin() + part.from * latent, part.frames * latent,
-                x.f32() + part.begin * latent);
-  }
-  x = pass.run(ctx, first_, x);
+View SigmaVaeDecoder::run_pass(StepContext& ctx, std::span<const LatentJob> jobs,
+                               CodecPass& pass) const {
+  View x = pass.run(ctx, first_, pass.latents(ctx, jobs, config_.latent));
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (i > 0) x = pass.run(ctx, stages_[i].raise, x);
     for (const Block& block : stages_[i].blocks) {
@@ -198,11 +169,7 @@ void SigmaVaeDecoder::run_pass(StepContext& ctx, std::span<const SigmaVaeJob> jo
       linear_add(ctx, block.down, wide, x);
     }
   }
-  x = pass.run(ctx, last_, x);
-  for (const PassPart& part : parts) {
-    std::copy_n(x.f32() + part.begin * hop, part.frames * hop,
-                jobs[part.job].out.begin() + part.from * hop);
-  }
+  return pass.run(ctx, last_, x);
 }
 
 size_t SigmaVaeDecoder::bytes() const {

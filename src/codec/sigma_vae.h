@@ -10,11 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "codec/codec_pass.h"
 #include "io/json.h"
 #include "io/weights.h"
-#include "nn/conv.h"
 #include "nn/layers.h"
-#include "nn/stream_pass.h"
 
 namespace syrinx {
 
@@ -38,16 +37,6 @@ struct SigmaVaeConfig {
   static SigmaVaeConfig load(const Config& config);
 };
 
-/// State of one stream between calls: the past of every convolution.
-using SigmaVaeState = std::vector<ConvState>;
-
-/// Input and output of one stream in one call.
-struct SigmaVaeJob {
-  SigmaVaeState* state = nullptr;
-  std::span<const float> latents;  ///< [T, D]
-  std::span<float> out;            ///< [T * hop], output
-};
-
 /// The decoder with its weights.
 class SigmaVaeDecoder {
  public:
@@ -55,8 +44,8 @@ class SigmaVaeDecoder {
   /// `weights` is the scope of the decoder's tensors. The matrices are stored as `type`.
   SigmaVaeDecoder(const SigmaVaeConfig& config, const Weights& weights, WeightType type);
 
-  SigmaVaeState open() const;
-  void run(StepContext& ctx, std::span<const SigmaVaeJob> jobs) const;
+  CodecState open() const;
+  void run(StepContext& ctx, std::span<const LatentJob> jobs) const;
   size_t bytes() const;
 
  private:
@@ -74,8 +63,7 @@ class SigmaVaeDecoder {
   static constexpr int64_t kPassFrames = 4;
 
   Block load_block(const Weights& weights, int64_t width, WeightType type) const;
-  void run_pass(StepContext& ctx, std::span<const SigmaVaeJob> jobs,
-                std::span<const PassPart> parts) const;
+  View run_pass(StepContext& ctx, std::span<const LatentJob> jobs, CodecPass& pass) const;
 
   SigmaVaeConfig config_;
   CausalConv1d first_, last_;

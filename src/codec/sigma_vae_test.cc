@@ -33,8 +33,8 @@ class SigmaVaeTest : public testing::TestWithParam<const char*> {
     for (float& x : out) x = x / factor - bias;
     return out;
   }
-  SigmaVaeJob job(SigmaVaeState& state, std::span<const float> latents, std::span<float> out,
-                  int64_t begin, int64_t end) const {
+  LatentJob job(CodecState& state, std::span<const float> latents, std::span<float> out,
+                int64_t begin, int64_t end) const {
     const int64_t d = config_.latent, hop = config_.hop();
     return {&state, latents.subspan(size_t(begin * d), size_t((end - begin) * d)),
             out.subspan(size_t(begin * hop), size_t((end - begin) * hop))};
@@ -49,23 +49,23 @@ class SigmaVaeTest : public testing::TestWithParam<const char*> {
 
 TEST_P(SigmaVaeTest, SamplesOfTheOriginalInAnyChunksAndBatches) {
   std::vector<float> made[2], read[2];
-  SigmaVaeState states[2] = {decoder_.open(), decoder_.open()};
+  CodecState states[2] = {decoder_.open(), decoder_.open()};
   const char* cases[] = {"fox", "alone"};
   for (size_t i = 0; i < 2; ++i) {
     const Safetensors golden(dir_ + cases[i] + ".safetensors");
     const View want = golden.view("samples");
     read[i] = latents(golden, want.count() / config_.hop());
     made[i].resize(static_cast<size_t>(want.count()));
-    SigmaVaeState state = decoder_.open();
-    const SigmaVaeJob whole = job(state, read[i], made[i], 0, want.count() / config_.hop());
+    CodecState state = decoder_.open();
+    const LatentJob whole = job(state, read[i], made[i], 0, want.count() / config_.hop());
     decoder_.run(bench_.ctx, std::span(&whole, 1));
     EXPECT_LT(relative_difference(made[i], want), 2e-5) << cases[i];
   }
   const std::vector<float> whole[2] = {made[0], made[1]};
   for (std::vector<float>& samples : made) std::ranges::fill(samples, 0.f);
-  const SigmaVaeJob first[] = {job(states[0], read[0], made[0], 0, 1),
-                               job(states[1], read[1], made[1], 0, 2)};
-  const SigmaVaeJob second = job(states[0], read[0], made[0], 1, 3);
+  const LatentJob first[] = {job(states[0], read[0], made[0], 0, 1),
+                             job(states[1], read[1], made[1], 0, 2)};
+  const LatentJob second = job(states[0], read[0], made[0], 1, 3);
   decoder_.run(bench_.ctx, first);
   decoder_.run(bench_.ctx, std::span(&second, 1));
   EXPECT_TRUE(made[0] == whole[0]);

@@ -30,21 +30,19 @@ SnacConfig SnacConfig::load(const Config& root) {
   d.noise = root.b("noise");
   const int64_t encoder_dim = root.i("encoder_dim", 1, 1 << 12);
   const auto encoder_rates = root.ints("encoder_rates", 1, 64);
-  if (encoder_rates.empty() || encoder_rates.size() > 8) {
-    root.fail("encoder_rates", "expected 1 to 8 rates");
-  }
+  root.check("encoder_rates", !encoder_rates.empty() && encoder_rates.size() <= 8,
+             "expected 1 to 8 rates");
   d.latent = root.opt_i("latent_dim", encoder_dim << encoder_rates.size(), 1, 1 << 16);
-  if (root.has("attn_window_size")) {
-    root.fail("attn_window_size", "local attention is not supported; the 24 kHz model has none");
-  }
-  if (d.rates.empty() || d.rates.size() > 8 || d.channels % (1 << d.rates.size()) != 0) {
-    root.fail("decoder_dim", "must be divisible by 2^n for n = 1 to 8 decoder_rates");
-  }
-  if (d.hop() > c.codec.sample_rate) root.fail("decoder_rates", "frames exceed a second");
-  if (c.strides.empty() || c.strides.size() > 16) root.fail("vq_strides", "expected 1 to 16");
+  root.check("attn_window_size", !root.has("attn_window_size"),
+             "local attention is not supported; the 24 kHz model has none");
+  root.check("decoder_dim",
+             !d.rates.empty() && d.rates.size() <= 8 && d.channels % (1 << d.rates.size()) == 0,
+             "must be divisible by 2^n for n = 1 to 8 decoder_rates");
+  root.check("decoder_rates", d.hop() <= c.codec.sample_rate, "frames exceed a second");
+  root.check("vq_strides", !c.strides.empty() && c.strides.size() <= 16, "expected 1 to 16");
   for (const int64_t stride : c.strides) {
-    if (c.strides.front() % stride != 0)
-      root.fail("vq_strides", "every stride must divide the first stride");
+    root.check("vq_strides", c.strides.front() % stride == 0,
+               "every stride must divide the first stride");
   }
   return c;
 }

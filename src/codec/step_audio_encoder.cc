@@ -4,6 +4,7 @@
 
 #include "io/digest.h"
 #include "kernels/activation.h"
+#include "nn/llama_config.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx {
@@ -57,13 +58,11 @@ StepAudioEncoderConfig StepAudioEncoderConfig::load(const Config& root) {
   e.heads = c.i("n_audio_head", 1, 512);
   e.positions = c.i("n_audio_ctx", 1, 1 << 16);
   e.out = c.i("llm_dim", 8, 1 << 16);
-  if (e.width % e.heads != 0 || e.width / e.heads % 8 != 0 || e.width / e.heads > 256)
-    c.fail("n_audio_head",
-           "must divide n_audio_state into heads whose size is a multiple of 8, at most 256");
-  if (c.i("kernel_size") != kHearingTaps) c.fail("kernel_size", "must be 3");
-  if (c.i("adapter_stride") != kAdapterStride) c.fail("adapter_stride", "must be 2");
-  if (e.positions < rows_of(mel_frames(StepAudioEncoder::kPiece)))
-    c.fail("n_audio_ctx", "must have positions for a piece of 25 s");
+  head_size(c, "n_audio_head", e.width, e.heads);
+  c.check("kernel_size", c.i("kernel_size") == kHearingTaps, "must be 3");
+  c.check("adapter_stride", c.i("adapter_stride") == kAdapterStride, "must be 2");
+  c.check("n_audio_ctx", e.positions >= rows_of(mel_frames(StepAudioEncoder::kPiece)),
+          "must have positions for a piece of 25 s");
   return e;
 }
 

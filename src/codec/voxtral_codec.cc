@@ -24,11 +24,11 @@ std::vector<int64_t> load_list(const Config& c, const char* key, const char* abs
   for (bool more = true; more;) {
     int64_t number = 0;
     const auto [next, fault] = std::from_chars(at, end, number);
-    if (fault != std::errc() || number < 1 || number > most || (next != end && *next != ',') ||
-        std::ssize(list) == kMostVoxtralStages) {
-      c.fail(key, concat("expected at most ", kMostVoxtralStages, " numbers of 1 to ", most,
-                         " with commas between them, got \"", text, "\""));
-    }
+    c.check(key,
+            fault == std::errc() && number >= 1 && number <= most &&
+                (next == end || *next == ',') && std::ssize(list) != kMostVoxtralStages,
+            concat("expected at most ", kMostVoxtralStages, " numbers of 1 to ", most,
+                   " with commas between them, got \"", text, "\""));
     list.push_back(number);
     more = next != end;
     at = next + 1;
@@ -48,10 +48,6 @@ std::vector<float> slopes_of(int heads) {
   return slopes;
 }
 
-void expect(const Config& c, const char* key, bool fine, const std::string& what) {
-  if (!fine) c.fail(key, "only " + what + " is supported");
-}
-
 /// Returns the window of the first stage, as the encoder leaves it. Each stride of the encoder
 /// halves the window, and each stride of the decoder doubles it.
 int64_t first_window(const Config& c, bool changes) {
@@ -60,7 +56,7 @@ int64_t first_window(const Config& c, bool changes) {
        load_list(c, "encoder_convs_strides_str", "2,2,2,1", kMostVoxtralStride)) {
     if (changes && stride > 1) window /= 2;
   }
-  if (window < 1) c.fail("attn_sliding_window_size", "is too small for the encoder's strides");
+  c.check("attn_sliding_window_size", window >= 1, "is too small for the encoder's strides");
   return window;
 }
 
@@ -81,14 +77,14 @@ VoxtralCodecConfig VoxtralCodecConfig::load(const Config& c) {
   v.codebooks = 1 + c.opt_i("acoustic_dim", v.acoustic(), 1, 62);
   v.patch = c.opt_i("pretransform_patch_size", v.patch, 1, 1 << 14);
   v.patch_taps = c.opt_i("patch_proj_kernel_size", v.patch_taps, 1, 64);
-  expect(c, "channels", c.opt_i("channels", 1) == 1, "1");
-  expect(c, "causal", c.opt_b("causal", true), "true");
+  c.only("channels", 1);
+  c.only("causal", true);
   DecoderConfig net = load_mistral_sizes(c, kVoxtralNormEps);
   v.width = net.hidden;
   net.final_norm = false;
-  expect(c, "qk_norm", c.opt_b("qk_norm", true), "true");
+  c.only("qk_norm", true);
   net.qk_norm = net.qk_norm_wide = true;
-  net.qk_norm_eps = static_cast<float>(c.opt_f("qk_norm_eps", 1e-6, 1e-12, 1));
+  net.qk_norm_eps = c.opt_f<float>("qk_norm_eps", 1e-6, 1e-12, 1);
   net.layer_scale = c.opt_b("layer_scale", true);
   net.slopes = slopes_of(net.heads);
 
@@ -98,33 +94,27 @@ VoxtralCodecConfig VoxtralCodecConfig::load(const Config& c) {
   const auto layers = load_list(c, lengths, "2,2,2,2", 64),
              kernels = load_list(c, taps, "3,4,4,4", 64),
              strides = load_list(c, kRates, "1,2,2,2", kMostVoxtralStride);
-  if (layers.size() != strides.size() || kernels.size() != strides.size()) {
-    c.fail(lengths, concat("expected as many numbers as ", taps, " and ", kRates));
-  }
+  c.check(lengths, layers.size() == strides.size() && kernels.size() == strides.size(),
+          concat("expected as many numbers as ", taps, " and ", kRates));
   int64_t rate = 1;
   for (size_t i = 0; i < layers.size(); ++i) {
     rate *= strides[i];
     // A stream moves its positions by whole pages of keys, which must be whole frames.
-    if (KvPool::kPageRows % rate != 0) {
-      c.fail(kRates,
-             concat("makes ", rate, " rows per frame: expected a divisor of ", KvPool::kPageRows));
-    }
-    if (kernels[i] < strides[i]) c.fail(taps, concat("expected at least the strides of ", kRates));
+    c.check(kRates, KvPool::kPageRows % rate == 0,
+            concat("makes ", rate, " rows per frame: expected a divisor of ", KvPool::kPageRows));
+    c.check(taps, kernels[i] >= strides[i], concat("expected at least the strides of ", kRates));
     if (i > 0 && changes && strides[i] > 1) window *= 2;
     net.layers = static_cast<int>(layers[i]);
     net.window = static_cast<int>(window) + 1;  // the authors do not count the row itself
     v.stages.push_back({kernels[i], strides[i], net});
   }
-  expect(c, kRates, strides[0] == 1, "a first stride of 1");
+  c.only(kRates, strides[0] == 1, "a first stride of 1");
   // The last convolution mirrors the first rows of a stream, which must be in its first frame.
-  if (v.rate() < v.patch_taps) {
-    c.fail("patch_proj_kernel_size",
-           concat("only up to the ", v.rate(), " patches of a frame is supported, got ",
-                  v.patch_taps));
-  }
-  if (v.hop() < v.sample_rate / 200 || v.hop() > v.sample_rate) {
-    c.fail(kRates, concat("a frame of ", v.hop(), " samples: expected 5 ms to a second"));
-  }
+  c.check(
+      "patch_proj_kernel_size", v.rate() >= v.patch_taps,
+      concat("only up to the ", v.rate(), " patches of a frame is supported, got ", v.patch_taps));
+  c.check(kRates, v.hop() >= v.sample_rate / 200 && v.hop() <= v.sample_rate,
+          concat("a frame of ", v.hop(), " samples: expected 5 ms to a second"));
   return v;
 }
 
@@ -169,55 +159,50 @@ void VoxtralCodec::load_table(const Weights& weights) {
     table_.f32()[i] /= std::max(usage.f32()[i / width], kLeastUsage);
 }
 
-VoxtralCodecState VoxtralCodec::open() const {
-  VoxtralCodecState state;
-  state.convs_.push_back(first_.open());
+CodecState VoxtralCodec::open() const {
+  CodecState state;
+  state.convs.push_back(first_.open());
   for (const CausalConvTranspose1d& raise : raises_)
-    if (raise.bytes() > 0) state.convs_.push_back(raise.open());
-  state.convs_.push_back(last_.open());
-  for (const StreamDecoder& net : nets_) state.kv_.push_back(net.open());
+    if (raise.bytes() > 0) state.convs.push_back(raise.open());
+  state.convs.push_back(last_.open());
+  for (const StreamDecoder& net : nets_) state.kv.push_back(net.open());
   return state;
 }
 
-void VoxtralCodec::run(StepContext& ctx, std::span<const VoxtralCodecJob> jobs) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+void VoxtralCodec::run(StepContext& ctx, std::span<const CodecJob> jobs) const {
+  const Arena::Mark host_mark(ctx.host);
   const int64_t q = config_.codebooks;
-  const std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const std::span<const int32_t> codes = jobs[i].codes;
-    for (int64_t k = 0; k < std::ssize(codes); ++k) {
-      const int64_t most = k % q == 0 ? config_.codebook_size : config_.levels;
-      SYRINX_CHECK(codes[k] >= 0 && codes[k] < most, "voxtral codec: code ", codes[k],
-                   " must be below ", most);
-    }
-    frames[i] = std::ssize(codes) / q;
-    SYRINX_CHECK(
-        std::ssize(codes) == frames[i] * q && std::ssize(jobs[i].out) == frames[i] * config_.hop(),
-        "voxtral codec: ", codes.size(), " codes do not match ", jobs[i].out.size(), " samples");
+  for (const CodecJob& job : jobs) {
+    for (int64_t k = 0; k < std::ssize(job.codes); ++k)
+      check_codes(job.codes.subspan(k, 1), k % q == 0 ? config_.codebook_size : config_.levels);
   }
-  run_passes(
-      ctx, frames, kPassFrames,
-      [&](size_t job) {
-        int64_t room = kPassFrames, rate = 1;
-        for (size_t i = 0; i < nets_.size(); ++i) {
-          rate *= config_.stages[i].stride;
-          room = std::min(room, nets_[i].room(ctx, jobs[job].state->kv_[i]) / rate);
-        }
-        return room;
-      },
-      [&](std::span<const PassPart> parts) { run_pass(ctx, jobs, parts); });
+  const auto room = [&](CodecState& state) {
+    int64_t room = kPassFrames, rate = 1;
+    for (size_t i = 0; i < nets_.size(); ++i) {
+      rate *= config_.stages[i].stride;
+      room = std::min(room, nets_[i].room(ctx, state.kv[i]) / rate);
+    }
+    return room;
+  };
+  decode_frames(ctx, frame_jobs(ctx, jobs, q), config_.hop(), kPassFrames, room,
+                [&](CodecPass& pass) {
+                  View x = pass.run(ctx, first_, dequantise(ctx, jobs, pass));
+                  for (size_t s = 0; s < nets_.size(); ++s) {
+                    if (s > 0 && raises_[s - 1].bytes() > 0) x = pass.run(ctx, raises_[s - 1], x);
+                    nets_[s].forward(ctx, x, pass.rows(ctx, s, pass.rate()));
+                  }
+                  return pass.run(ctx, last_, x);
+                });
 }
 
 /// Returns the latents [T, latent] of a pass: the entry of the first code, and the other codes as
 /// numbers in [-1, 1].
-View VoxtralCodec::dequantise(StepContext& ctx, std::span<const VoxtralCodecJob> jobs,
-                              std::span<const PassPart> parts) const {
+View VoxtralCodec::dequantise(StepContext& ctx, std::span<const CodecJob> jobs,
+                              const CodecPass& pass) const {
   const int64_t q = config_.codebooks, width = config_.codebook_dim;
-  int64_t n = 0;
-  for (const PassPart& part : parts) n += part.frames;
-  const View latents = take_rows(ctx, n, config_.latent());
+  const View latents = take_rows(ctx, pass.frames(), config_.latent());
   const auto top = static_cast<float>(config_.levels - 1);
-  for (const PassPart& part : parts) {
+  for (const PassPart& part : pass.parts()) {
     const int32_t* code = jobs[part.job].codes.data() + part.from * q;
     float* to = latents.f32() + part.begin * config_.latent();
     for (int64_t i = 0; i < part.frames; ++i) {
@@ -227,27 +212,6 @@ View VoxtralCodec::dequantise(StepContext& ctx, std::span<const VoxtralCodecJob>
     }
   }
   return latents;
-}
-
-void VoxtralCodec::run_pass(StepContext& ctx, std::span<const VoxtralCodecJob> jobs,
-                            std::span<const PassPart> parts) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  StreamPass pass(ctx, parts,
-                  [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
-  const std::span<StreamRows> rows = take_array<StreamRows>(ctx, std::ssize(parts));
-  View x = pass.run(ctx, first_, dequantise(ctx, jobs, parts));
-  for (size_t s = 0; s < nets_.size(); ++s) {
-    if (s > 0 && raises_[s - 1].bytes() > 0) x = pass.run(ctx, raises_[s - 1], x);
-    for (size_t i = 0; i < parts.size(); ++i)
-      rows[i] = {&jobs[parts[i].job].state->kv_[s], parts[i].frames * pass.rate()};
-    nets_[s].forward(ctx, x, rows);
-  }
-  x = pass.run(ctx, last_, x);
-  const int64_t hop = config_.hop();
-  for (const PassPart& part : parts) {
-    std::copy_n(x.f32() + part.begin * hop, part.frames * hop,
-                jobs[part.job].out.begin() + part.from * hop);
-  }
 }
 
 size_t VoxtralCodec::bytes() const {

@@ -13,10 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "codec/codec_pass.h"
 #include "io/json.h"
 #include "io/weights.h"
-#include "nn/stream_decoder.h"
-#include "nn/stream_pass.h"
 
 namespace syrinx {
 
@@ -45,20 +44,6 @@ struct VoxtralCodecConfig {
   static VoxtralCodecConfig load(const Config& config);
 };
 
-/// State of one stream between calls.
-class VoxtralCodecState {
-  friend class VoxtralCodec;
-  std::vector<ConvState> convs_;
-  std::vector<StreamKv> kv_;
-};
-
-/// Input and output of one stream in one call.
-struct VoxtralCodecJob {
-  VoxtralCodecState* state = nullptr;
-  std::span<const int32_t> codes;  ///< [T, 1 + A]: a code in [0, V), then A codes in [0, L)
-  std::span<float> out;            ///< [T * hop], output; in about [-1, 1], not clipped
-};
-
 /// Converts codes to samples.
 class VoxtralCodec {
  public:
@@ -67,19 +52,17 @@ class VoxtralCodec {
                WeightType type = WeightType::kF32);
 
   const VoxtralCodecConfig& config() const { return config_; }
-  VoxtralCodecState open() const;
-  /// Decodes the frames of every job. Throws InternalError for a code that is out of range.
-  void run(StepContext& ctx, std::span<const VoxtralCodecJob> jobs) const;
+  CodecState open() const;
+  /// Decodes frames of a code in [0, V), then A codes in [0, L), to samples in about [-1, 1], not
+  /// clipped. Throws InternalError for a code that is out of range.
+  void run(StepContext& ctx, std::span<const CodecJob> jobs) const;
   size_t bytes() const;
 
  private:
   static constexpr int64_t kPassFrames = 8;  // frames per pass, over all streams; limits the memory
 
   void load_table(const Weights& weights);
-  View dequantise(StepContext& ctx, std::span<const VoxtralCodecJob> jobs,
-                  std::span<const PassPart> parts) const;
-  void run_pass(StepContext& ctx, std::span<const VoxtralCodecJob> jobs,
-                std::span<const PassPart> parts) const;
+  View dequantise(StepContext& ctx, std::span<const CodecJob> jobs, const CodecPass& pass) const;
 
   VoxtralCodecConfig config_;
   Tensor table_;  // [V, codebook_dim]

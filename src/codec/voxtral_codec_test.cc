@@ -32,8 +32,8 @@ class VoxtralCodecTest : public testing::TestWithParam<const char*> {
     }
     return codes;
   }
-  VoxtralCodecJob job(VoxtralCodecState& state, std::span<const int32_t> codes,
-                      std::span<float> out, int64_t begin, int64_t end) const {
+  CodecJob job(CodecState& state, std::span<const int32_t> codes, std::span<float> out,
+               int64_t begin, int64_t end) const {
     const int64_t q = config_.codebooks, hop = config_.hop();
     return {&state, codes.subspan(size_t(begin * q), size_t((end - begin) * q)),
             out.subspan(size_t(begin * hop), size_t((end - begin) * hop))};
@@ -51,18 +51,18 @@ TEST_P(VoxtralCodecTest, AnyChunksAndBatchesHaveTheSameBits) {
   const int frames[] = {700, 61};
   std::vector<int32_t> codes[2];
   std::vector<float> whole[2], parts[2];
-  VoxtralCodecState states[2] = {codec_.open(), codec_.open()};
+  CodecState states[2] = {codec_.open(), codec_.open()};
   for (int i = 0; i < 2; ++i) {
     codes[i] = random_codes(frames[i], 5 + i);
     whole[i].resize(static_cast<size_t>(frames[i] * config_.hop()));
     parts[i].resize(whole[i].size());
-    VoxtralCodecState state = codec_.open();
-    const VoxtralCodecJob all = job(state, codes[i], whole[i], 0, frames[i]);
+    CodecState state = codec_.open();
+    const CodecJob all = job(state, codes[i], whole[i], 0, frames[i]);
     codec_.run(bench_.ctx, std::span(&all, 1));
   }
   int at[] = {0, 0};
   for (int call = 0; at[0] < frames[0] || at[1] < frames[1]; ++call) {
-    std::vector<VoxtralCodecJob> jobs;
+    std::vector<CodecJob> jobs;
     for (int i = 0; i < 2; ++i) {
       const int end = std::min(frames[i], at[i] + (call + i) % 5 + 1);
       jobs.push_back(job(states[i], codes[i], parts[i], at[i], end));
@@ -76,12 +76,12 @@ TEST_P(VoxtralCodecTest, AnyChunksAndBatchesHaveTheSameBits) {
 }
 
 TEST_P(VoxtralCodecTest, CodesOutOfRangeAreBugs) {
-  VoxtralCodecState state = codec_.open();
+  CodecState state = codec_.open();
   std::vector<float> out(static_cast<size_t>(config_.hop()));
   for (const int at : {0, 1}) {
     std::vector<int32_t> codes(static_cast<size_t>(config_.codebooks));
     codes[at] = static_cast<int32_t>(at == 0 ? config_.codebook_size : config_.levels);
-    const VoxtralCodecJob bad = job(state, codes, out, 0, 1);
+    const CodecJob bad = job(state, codes, out, 0, 1);
     EXPECT_THROW(codec_.run(bench_.ctx, std::span(&bad, 1)), InternalError) << at;
   }
 }

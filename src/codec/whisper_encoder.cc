@@ -4,6 +4,7 @@
 
 #include "kernels/activation.h"
 #include "kernels/copy.h"
+#include "nn/llama_config.h"
 
 namespace syrinx {
 namespace {
@@ -56,17 +57,11 @@ WhisperEncoderConfig WhisperEncoderConfig::load(const Config& c) {
   e.layers = c.i("encoder_layers", 1, 256);
   e.heads = c.i("encoder_attention_heads", 1, 512);
   e.ffn = c.i("encoder_ffn_dim", 1, 1 << 15);
-  if (e.width % e.heads != 0 || e.width / e.heads % 8 != 0 || e.width / e.heads > 256) {
-    c.fail("encoder_attention_heads",
-           "must divide d_model into heads whose size is a multiple of 8, at most 256");
-  }
-  if (c.i("max_source_positions") != WhisperEncoder::kRows) {
-    c.fail("max_source_positions", "must be 1500, the rows of 30 s");
-  }
-  if (c.opt_s("activation_function", "gelu") != "gelu") {
-    c.fail("activation_function", "must be gelu");
-  }
-  if (c.opt_b("scale_embedding", false)) c.fail("scale_embedding", "is not supported");
+  head_size(c, "encoder_attention_heads", e.width, e.heads);
+  c.check("max_source_positions", c.i("max_source_positions") == WhisperEncoder::kRows,
+          "must be 1500, the rows of 30 s");
+  c.only("activation_function", "gelu");
+  c.only("scale_embedding", false);
   return e;
 }
 

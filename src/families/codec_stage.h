@@ -5,14 +5,21 @@
 #include <memory>
 #include <type_traits>
 
+#include "codec/codec_pass.h"
 #include "model/stage.h"
 
 namespace syrinx {
 
+/// The stream of a codec that keeps a CodecState.
+struct CodecStream : StreamState {
+  explicit CodecStream(CodecState fresh) : state(std::move(fresh)) {}
+  CodecState state;
+};
+
 /// Decodes every frame once. Its edge needs the codec's lookahead, if any, and no left context. A
-/// Job is the argument of the codec's run(). Its members are state, codes and out; or, if the codec
-/// looks ahead, state, codes, fresh (the number of frames to decode), last and out.
-template <typename Codec, typename Job>
+/// Job is the argument of the codec's run(). If the codec looks ahead, the members of a Job are
+/// state, codes, fresh (the number of frames to decode), last and out.
+template <typename Codec, typename Job = CodecJob>
 class CodecStage : public ChunkStage {
  public:
   /// `seed_of` returns the seed of a request's noise; null for codecs without noise.

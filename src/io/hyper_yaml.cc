@@ -123,6 +123,18 @@ void HyperYaml::fail(const std::string& key, const std::string& what) const {
   load_fault(path_, key, what);
 }
 
+void HyperYaml::check(const std::string& key, bool fine, const std::string& what) const {
+  if (!fine) fail(key, what);
+}
+
+void HyperYaml::only(const std::string& key, const std::string& want) const {
+  check(key, s(key) == want, concat("expected ", want, ", got ", shown(s(key))));
+}
+
+void HyperYaml::only_class(const std::string& key, const std::string& name) const {
+  check(key, s(key).ends_with("." + name), concat("expected ", name, ", got ", shown(s(key))));
+}
+
 /// Resolves a value that begins with !ref: "<a>" is the value of a, "<a> * <b>" a product.
 std::string HyperYaml::resolve(const std::string& key, const std::string& value) const {
   if (!value.starts_with(kReference)) return value;

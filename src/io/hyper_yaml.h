@@ -25,6 +25,12 @@ class HyperYaml {
   bool has(const std::string& key) const { return values_.contains(key); }
   /// Throws LoadError with the file, the key and `what`.
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+  /// Does the same unless `fine`.
+  void check(const std::string& key, bool fine, const std::string& what) const;
+  /// Checks that a key has the value `want`.
+  void only(const std::string& key, const std::string& want) const;
+  /// Checks that the class of a key, without its package, is `name`.
+  void only_class(const std::string& key, const std::string& name) const;
 
   std::string s(const std::string& key) const;
   int64_t i(const std::string& key, int64_t min, int64_t max) const;

@@ -72,6 +72,29 @@ void Config::fail(const std::string& key, const std::string& what) const {
   throw LoadError(where(key) + ": " + what);
 }
 
+void Config::check(const std::string& key, bool fine, const std::string& what) const {
+  if (!fine) fail(key, what);
+}
+
+void Config::only(const std::string& key, bool fine, const std::string& what) const {
+  check(key, fine, "only " + what + " is supported");
+}
+
+void Config::only(const std::string& key, const std::string& want) const {
+  const std::string got = opt_s(key, want);
+  check(key, got == want, concat("only ", want, " is supported, got ", shown(got)));
+}
+
+void Config::only_i(const std::string& key, int64_t want) const {
+  const auto got = opt_i(key, want, std::numeric_limits<int64_t>::min());
+  check(key, got == want, concat("only ", want, " is supported, got ", got));
+}
+
+void Config::same(const std::string& key, int64_t want, const std::string& whose) const {
+  const auto got = opt_i(key, want);
+  check(key, got == want, concat("expected ", whose, ", ", want, ", got ", got));
+}
+
 void Config::wrong(const std::string& key, const std::string& want, const Json& got) const {
   std::string text = got.type_name();
   if (!got.is_structured())
@@ -136,11 +159,11 @@ Config Config::as_sub(const std::string& key, const Json& value) const {
   return Config(root_, &value, file_, scope_ + key + ".");
 }
 
-int64_t Config::i(const std::string& key, int64_t min, int64_t max) const {
+int64_t Config::integer(const std::string& key, int64_t min, int64_t max) const {
   return as_int(key, get(key, "an integer"), min, max);
 }
 
-double Config::f(const std::string& key, double min, double max) const {
+double Config::number(const std::string& key, double min, double max) const {
   return as_float(key, get(key, "a number"), min, max);
 }
 
@@ -153,14 +176,6 @@ bool Config::b(const std::string& key) const {
 }
 
 Config Config::sub(const std::string& key) const { return as_sub(key, get(key, "an object")); }
-
-int64_t Config::opt_i(const std::string& key, int64_t absent, int64_t min, int64_t max) const {
-  return has(key) ? i(key, min, max) : absent;
-}
-
-double Config::opt_f(const std::string& key, double absent, double min, double max) const {
-  return has(key) ? f(key, min, max) : absent;
-}
 
 std::string Config::opt_s(const std::string& key, const std::string& absent) const {
   return has(key) ? s(key) : absent;

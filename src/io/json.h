@@ -4,6 +4,8 @@
 // read by many threads.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -37,19 +39,47 @@ class Config {
   std::string where(const std::string& key = "") const;
   /// Throws LoadError with where(key) and `what`.
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+  /// Does the same unless `fine`.
+  void check(const std::string& key, bool fine, const std::string& what) const;
+  /// Refuses an unsupported value: fails with "only `what` is supported" unless `fine`.
+  void only(const std::string& key, bool fine, const std::string& what) const;
+  /// Refuses an unsupported value of a key: a present value must be `want`.
+  void only(const std::string& key, const std::string& want) const;
+  template <std::integral T>
+  void only(const std::string& key, T want) const {
+    if constexpr (std::same_as<T, bool>) {
+      only(key, opt_b(key, want) == want, want ? "true" : "false");
+    } else {
+      only_i(key, want);
+    }
+  }
+  /// Checks that a value, if present, is `want`; `whose`: what else has that value, for messages.
+  void same(const std::string& key, int64_t want, const std::string& whose) const;
 
-  // Getters of one value. Numbers must be in [min, max]; 8.0 is accepted as an integer, 8.5 is not.
-  int64_t i(const std::string& key, int64_t min = 0, int64_t max = kMaxInt) const;
-  double f(const std::string& key, double min = -kMaxFloat, double max = kMaxFloat) const;
+  // Getters of one value, as T. Numbers must be in [min, max] and fit T; 8.0 is accepted as an
+  // integer, 8.5 is not.
+  template <std::integral T = int64_t>
+  T i(const std::string& key, int64_t min = 0, int64_t max = kMaxInt) const {
+    return static_cast<T>(integer(key, min, std::min<int64_t>(max, std::numeric_limits<T>::max())));
+  }
+  template <std::floating_point T = double>
+  T f(const std::string& key, double min = -kMaxFloat, double max = kMaxFloat) const {
+    return static_cast<T>(number(key, min, max));
+  }
   std::string s(const std::string& key) const;
   bool b(const std::string& key) const;
   Config sub(const std::string& key) const;
 
   // Getters that return `absent` if the key is absent; a wrong type is a fault.
-  int64_t opt_i(const std::string& key, int64_t absent, int64_t min = 0,
-                int64_t max = kMaxInt) const;
-  double opt_f(const std::string& key, double absent, double min = -kMaxFloat,
-               double max = kMaxFloat) const;
+  template <std::integral T = int64_t>
+  T opt_i(const std::string& key, int64_t absent, int64_t min = 0, int64_t max = kMaxInt) const {
+    return has(key) ? i<T>(key, min, max) : static_cast<T>(absent);
+  }
+  template <std::floating_point T = double>
+  T opt_f(const std::string& key, double absent, double min = -kMaxFloat,
+          double max = kMaxFloat) const {
+    return has(key) ? f<T>(key, min, max) : static_cast<T>(absent);
+  }
   std::string opt_s(const std::string& key, const std::string& absent) const;
   bool opt_b(const std::string& key, bool absent) const;
   std::optional<Config> opt_sub(const std::string& key) const;
@@ -72,6 +102,9 @@ class Config {
   const Json* find(const std::string& key) const;
   const Json& get(const std::string& key, const char* want) const;
   const Json& list(const std::string& key) const;
+  int64_t integer(const std::string& key, int64_t min, int64_t max) const;
+  double number(const std::string& key, double min, double max) const;
+  void only_i(const std::string& key, int64_t want) const;
   [[noreturn]] void wrong(const std::string& key, const std::string& want, const Json& got) const;
   int64_t as_int(const std::string& key, const Json& value, int64_t min, int64_t max) const;
   double as_float(const std::string& key, const Json& value, double min, double max) const;

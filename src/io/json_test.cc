@@ -70,6 +70,26 @@ TEST(Config, FaultsNameFileKeyExpectedGot) {
   EXPECT_NE(config_fault([&] { cfg.ints("type"); }).find("a list"), std::string::npos);
 }
 
+TEST(Config, ChecksNameKeyExpectedGot) {
+  const Config cfg = Config::parse(R"({"act": "gelu", "bias": true, "step": 2})", "c.json");
+  cfg.only("act", "gelu"), cfg.only("bias", true), cfg.only("step", 2), cfg.only("none", "x");
+  cfg.same("step", 2, "that of the model"), cfg.check("act", true, "is odd");
+  EXPECT_EQ(config_fault([&] { cfg.only("act", "silu"); }),
+            "c.json: act: only silu is supported, got gelu");
+  EXPECT_EQ(config_fault([&] { cfg.only("bias", false); }),
+            "c.json: bias: only false is supported");
+  EXPECT_EQ(config_fault([&] { cfg.only("step", 1); }), "c.json: step: only 1 is supported, got 2");
+  EXPECT_EQ(config_fault([&] { cfg.only("step", false, "an odd step"); }),
+            "c.json: step: only an odd step is supported");
+  EXPECT_EQ(config_fault([&] { cfg.same("step", 3, "that of the model"); }),
+            "c.json: step: expected that of the model, 3, got 2");
+  EXPECT_EQ(config_fault([&] { cfg.check("act", false, "is odd"); }), "c.json: act: is odd");
+  EXPECT_THROW(cfg.i<int8_t>("step", 0, 1), LoadError);
+  const Config large = Config::parse(R"({"n": 3000000000})", "c.json");
+  EXPECT_THROW(large.i<int>("n"), LoadError);
+  EXPECT_EQ(large.i("n"), 3000000000);
+}
+
 TEST(Config, RefusesWhatIsNoConfig) {
   const auto fault = [](const std::string& text) {
     return config_fault([&] { Config::parse(text, "c.json"); });

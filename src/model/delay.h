@@ -35,7 +35,11 @@ struct DelayPattern {
   DelayMarks marks;
   DelayDrain drain = DelayDrain::kForced;
 
-  /// Returns the pattern that delays stream s by s steps.
+  /// Returns the pattern without delays.
+  static DelayPattern none(int64_t streams) {
+    return {std::vector<int>(static_cast<size_t>(streams)), {}, DelayDrain::kFree};
+  }
+  /// Returns delays of s steps for stream s.
   static std::vector<int> staggered(int streams);
 
   int streams() const { return static_cast<int>(delays.size()); }

@@ -28,5 +28,8 @@ double load_rope_theta(const Config& config, double absent_theta = 0);
 /// Returns head_dim, or `width` / `heads` if the config lacks it. The result must be 2 to 256 and a
 /// multiple of 8.
 int load_head_dim(const Config& config, int64_t width, int64_t heads);
+/// Returns `width` / `heads`, the value of `key`. The heads must divide the width into a multiple
+/// of 8 numbers, at most 256.
+int head_size(const Config& config, const std::string& key, int64_t width, int64_t heads);
 
 }  // namespace syrinx

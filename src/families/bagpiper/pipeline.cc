@@ -96,7 +96,7 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
 void Bagpiper::describe(const LoadSpec& spec) {
   name("bagpiper", spec, "see the checkpoint");
   info_.writes = true;
-  set_rates(info_, codec_->config());
+  set_rates(info_, codec_->config().sample_rate, codec_->config().hop());
   info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
   info_.speech.default_voice = "default";
   info_.speech.languages = {"auto"};

@@ -112,7 +112,7 @@ class Script : public S3Script {
 
 SpokenModel spoken_model(const ModelConfig& config) {
   return {.tables = kTables,
-          .pattern = {.delays = {0}, .marks = {}, .drain = DelayDrain::kFree},
+          .pattern = DelayPattern::none(1),
           .max_positions = config.max_positions,
           .sampling = config.sampling,
           .spare_steps = 1,  // the last step ends the part and makes no token

@@ -19,14 +19,9 @@ bool of_first_program(const Config& root) {
 void load_depth(const Config& c, ModelConfig& m) {
   m.depth = load_llama_config(c);
   m.depth.rope_positions = m.codebooks;
-  const auto same = [&](const char* key, int64_t want) {
-    const int64_t got = c.opt_i(key, want);
-    if (got != want)
-      c.fail(key, "is " + std::to_string(got) + ", but the backbone has " + std::to_string(want));
-  };
-  same("num_codebooks", m.codebooks);
-  same("vocab_size", m.code_vocab);
-  same("backbone_hidden_size", m.backbone.hidden);
+  c.same("num_codebooks", m.codebooks, "that of the backbone");
+  c.same("vocab_size", m.code_vocab, "that of the backbone");
+  c.same("backbone_hidden_size", m.backbone.hidden, "hidden_size of the backbone");
 }
 
 }  // namespace
@@ -34,11 +29,9 @@ void load_depth(const Config& c, ModelConfig& m) {
 bool claims(const Config& root) { return model_type(root) == "csm" || of_first_program(root); }
 
 ModelConfig load_model_config(const Config& root) {
-  if (of_first_program(root)) {
-    root.fail(kFirstFormat,
-              "has the format of the authors' first program; use a checkpoint in the format of "
-              "transformers (CsmForConditionalGeneration, e.g. sesame/csm-1b)");
-  }
+  root.check(kFirstFormat, !of_first_program(root),
+             "has the format of the authors' first program; use a checkpoint in the format of "
+             "transformers (CsmForConditionalGeneration, e.g. sesame/csm-1b)");
   ModelConfig m;
   m.backbone = load_llama_config(root);
   m.max_positions = root.i("max_position_embeddings", 64, 1 << 20);
@@ -46,29 +39,23 @@ ModelConfig load_model_config(const Config& root) {
   m.codebooks = root.i("num_codebooks", 2, 64);
   m.code_vocab = root.i("vocab_size", 2, 1 << 20);
   m.text_vocab = root.i("text_vocab_size", 1, 1 << 24);
-  m.end_code = static_cast<int32_t>(root.i("codebook_eos_token_id", 0, m.code_vocab - 1));
-  const auto text = [&](const char* key) {
-    return static_cast<int32_t>(root.i(key, 0, m.text_vocab - 1));
-  };
+  m.end_code = root.i<int32_t>("codebook_eos_token_id", 0, m.code_vocab - 1);
+  const auto text = [&](const char* key) { return root.i<int32_t>(key, 0, m.text_vocab - 1); };
   m.audio_token = text("audio_token_id");
   m.audio_end_token = text("audio_eos_token_id");
   m.tied = root.opt_b("tie_codebooks_embeddings", true);
   m.weights_file = root.opt_s("transformers_weights", "");
-  if (m.weights_file.find('/') != std::string::npos) {
-    root.fail("transformers_weights", "must be a file of this directory");
-  }
+  root.check("transformers_weights", m.weights_file.find('/') == std::string::npos,
+             "must be a file of this directory");
   load_depth(root.sub("depth_decoder_config"), m);
   const Config codec = root.sub("codec_config");
   m.codec = MimiConfig::load(codec);
-  if (m.codec.codebooks != m.codebooks) {
-    codec.fail("num_quantizers", "is " + std::to_string(m.codec.codebooks) +
-                                     ", but the model has " + std::to_string(m.codebooks));
-  }
-  if (m.codec.codebook_size > m.code_vocab) {
-    codec.fail("codebook_size", "is " + std::to_string(m.codec.codebook_size) +
-                                    ", but the model has " + std::to_string(m.code_vocab));
-  }
-  if (m.end_code >= m.audio_codes()) root.fail("codebook_eos_token_id", "is not a codec code");
+  codec.check("num_quantizers", m.codec.codebooks == m.codebooks,
+              concat("expected num_codebooks, ", m.codebooks, ", got ", m.codec.codebooks));
+  codec.check(
+      "codebook_size", m.codec.codebook_size <= m.code_vocab,
+      concat("expected at most vocab_size, ", m.code_vocab, ", got ", m.codec.codebook_size));
+  root.check("codebook_eos_token_id", m.end_code < m.audio_codes(), "is not a codec code");
   return m;
 }
 

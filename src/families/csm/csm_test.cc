@@ -109,7 +109,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
 TEST_F(CsmTest, ASegmentMayBeFull) {
   const std::string half = "A" + std::string(197, 'a') + ". ";
   EXPECT_EQ(ids(request(half + half + "The end.")),  // at least 400 bytes
-            model_.frontend().turn(0, half + half.substr(0, half.size() - 1)));
+            model_.turn(0, half + half.substr(0, half.size() - 1)));
 }
 
 TEST_F(CsmTest, RefusesWhatItCannotSay) {
@@ -137,7 +137,7 @@ TEST_F(CsmTest, RefusesInvalidContext) {
   EXPECT_NE(refused({"0", "a", frames(1990)}).find("needs"), std::string::npos);
   // All turns together fill the positions exactly, or need one row more; each turn ends with an end
   // frame.
-  const auto count = [&](const char* text) { return std::ssize(model_.frontend().turn(0, text)); };
+  const auto count = [&](const char* text) { return std::ssize(model_.turn(0, text)); };
   const auto most =
       static_cast<int>(model_.config().max_positions - (count("fine") + 2 + 1) - (count("a") + 1));
   EXPECT_NE(refused({"0", "a", frames(most)}).find("needs"), std::string::npos);
@@ -277,7 +277,7 @@ TEST_F(CsmTest, RefusesVoicesOfOtherModels) {
 }
 
 TEST_F(CsmTest, ControlTokensInTextArePlainText) {
-  const auto ids = model_.frontend().turn(0, "a<|end_of_text|>b");
+  const auto ids = model_.turn(0, "a<|end_of_text|>b");
   EXPECT_EQ(std::count(ids.begin(), ids.end(), ids.back()), 1);
   EXPECT_TRUE(model_.open(request("bad \xff\xfe bytes")).ok());
 }

@@ -2,7 +2,6 @@
 
 #include "codec/mimi_encoder.h"
 #include "families/codec_stage.h"
-#include "families/csm/backbone.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
 #include "families/loading/tokenizer.h"
@@ -14,7 +13,6 @@ namespace {
 /// Decoding a frame is much cheaper than a step of the backbone, for any chunk size. The codec
 /// keeps its whole past, so the edge needs no left context and no lookahead.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
-constexpr int kListedSpeakers = 10;  // number of listed speakers; higher numbers exist, too
 constexpr const char* kIndex = "transformers.safetensors.index.json";
 constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
 constexpr const char* kCodecScope = "codec_model";
@@ -38,12 +36,71 @@ std::unique_ptr<WeightSource> source(const LoadSpec& spec, const ModelConfig& co
   return weights;
 }
 
+constexpr const char* kTable = "backbone_model.embed_tokens.embed_audio_tokens.weight";
+constexpr const char* kDepthTable = "depth_decoder.model.embed_tokens.weight";
+
+/// Splits one tensor [C * V, H] into its C tables.
+std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
+                              const std::string& name) {
+  const int64_t rows = config.codebooks * config.code_vocab;
+  return tables_in(weights.take(name, {rows, config.backbone.hidden}), config.codebooks);
+}
+
+/// Returns the tables of text and codes. A tied checkpoint may store the codes' tables under either
+/// of two names.
+std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
+  const bool other = config.tied && !weights.has(kTable) && weights.has(kDepthTable);
+  std::vector<View> tables = code_tables(config, weights, other ? kDepthTable : kTable);
+  tables.insert(tables.begin(), weights.take("embed_text_tokens.weight",
+                                             {config.text_vocab, config.backbone.hidden}));
+  return tables;
+}
+
+std::vector<View> depth_tables(const ModelConfig& config, const Weights& weights,
+                               const std::vector<View>& inputs) {
+  if (!config.tied) return code_tables(config, weights, kDepthTable);
+  weights.ignore(kDepthTable);
+  return {inputs.begin() + 1, inputs.end()};
+}
+
+std::unique_ptr<InnerCodes> depth_decoder(const ModelConfig& config, const Weights& weights,
+                                          std::vector<View> tables, WeightType type) {
+  const int64_t depth = config.depth.hidden, v = config.code_vocab;
+  const Weights model = weights.scope("model");
+  InnerCodesParts parts{InnerDecoder(config.depth, model, type, config.codebooks),
+                        std::move(tables),
+                        {},
+                        load_linear(model, "inputs_embeds_projector", depth, config.backbone.hidden,
+                                    false, at_least_8_bits(type))};
+  const View heads = weights.take("codebooks_head.weight", {config.codebooks - 1, depth, v});
+  for (int64_t i = 0; i + 1 < config.codebooks; ++i) {
+    const Tensor head = transposed(heads.slice(i, i + 1).reshape({depth, v}));
+    parts.heads.push_back(PackedLinear::pack(head, at_least_8_bits(type)));
+  }
+  return std::make_unique<InnerCodes>(std::move(parts));
+}
+
+/// Loads the backbone, whose head makes code 0 of a step, and the depth decoder, which makes the
+/// other codes one after another. Tables: that of the text, then those of the C codebooks.
+std::unique_ptr<CodecLm> load_backbone(const ModelConfig& config, const Weights& weights,
+                                       WeightType type) {
+  CodecLmParts parts =
+      lm_parts(config.backbone, weights.scope("backbone_model"), type, config.max_positions);
+  parts.tables = input_tables(config, weights);
+  parts.heads.push_back(
+      load_head(weights, "lm_head", config.code_vocab, config.backbone.hidden, type));
+  parts.inner = depth_decoder(config, weights.scope("depth_decoder"),
+                              depth_tables(config, weights, parts.tables), type);
+  return std::make_unique<CodecLm>(std::move(parts));
+}
+
 }  // namespace
 
 Csm::Csm(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
-  const std::string words[] = {Frontend::kBegin, Frontend::kEnd};
-  frontend_ = std::make_unique<Frontend>(open_tokenizer(spec, words, config_.text_vocab));
+  const std::string words[] = {kBegin, kEnd};
+  tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec, words, config_.text_vocab));
+  for (const std::string& word : words) tokenizer_->need_id(word);
   weights_ = std::make_unique<Weights>(source(spec, config_));
   const Weights codec = weights_->scope(kCodecScope);
   std::unique_ptr<CodecLm> lm;
@@ -66,16 +123,12 @@ Csm::Csm(const LoadSpec& spec) {
   move_networks(spec, *lm, *codec_);
   spoken_ = spoken_model(config_, load_defaults(join_path(spec.dir, "generation_config.json")));
   name("csm", spec, "Apache-2.0");
-  for (int i = 0; i < kListedSpeakers; ++i) {
-    info_.speech.voices.push_back({std::to_string(i), "a speaker of the conversation"});
-  }
-  info_.speech.default_voice = "0";
+  offer_speakers(info_, kMaxSpeaker, "a speaker of the conversation");
   info_.speech.languages = {"auto"};
   info_.speech.context = true;
-  info_.offers.add("speaker", {0, Frontend::kMaxSpeaker});
   info_.speech.no_cloning = "the checkpoint has no encoder of the codec (codec_model.encoder.*)";
-  join(std::move(lm), std::make_unique<CodecStage<MimiDecoder, MimiJob>>(*codec_),
-       codec_info(*codec_), kPolicy);
+  join(std::move(lm), std::make_unique<CodecStage<MimiDecoder>>(*codec_), codec_info(*codec_),
+       kPolicy);
 }
 
 }  // namespace syrinx::csm

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "codec/mimi.h"
 #include "families/csm/config.h"
-#include "families/csm/frontend.h"
 #include "families/family.h"
 #include "families/spoken/spoken_pipeline.h"
 #include "io/weights.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::csm {
+
+inline constexpr int kMaxSpeaker = 999;
+inline constexpr const char *kBegin = "<|begin_of_text|>", *kEnd = "<|end_of_text|>";
 
 class Csm : public SpokenPipeline {
  public:
@@ -18,13 +23,15 @@ class Csm : public SpokenPipeline {
   explicit Csm(const LoadSpec& spec);
 
   const ModelConfig& config() const { return config_; }
-  const Frontend& frontend() const { return *frontend_; }
+  /// Returns the ids of a turn's text: kBegin, [speaker]text, kEnd. Control tokens in a client's
+  /// text are read as plain text.
+  std::vector<int32_t> turn(int speaker, std::string_view text) const;
 
  private:
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
 
   ModelConfig config_;
-  std::unique_ptr<Frontend> frontend_;
+  std::unique_ptr<const Tokenizer> tokenizer_;
   std::unique_ptr<MimiDecoder> codec_;
 };
 

@@ -16,12 +16,13 @@ constexpr int64_t kFramesPerId = 15;   // frames of one id in slow speech: 1.2 s
 constexpr int64_t kMostFrames = 1125;  // 90 s: limit in the authors' code
 constexpr int64_t kLikelyPerId = 6;    // frames for which positions stay free, per id of a segment
 constexpr int64_t kLikelySpare = 25;
+constexpr int64_t kControlIds = 2;     // ids of a turn that do not belong to its text
 constexpr int64_t kLeastFrames = 125;  // frames for which a context must leave positions
 
 class Script : public SpokenScript {
  public:
-  Script(const ModelConfig& config, const Frontend& frontend, int speaker, bool ignore_stop)
-      : config_(config), frontend_(frontend), speaker_(speaker), ignore_stop_(ignore_stop) {}
+  Script(const Csm& model, int speaker, bool ignore_stop)
+      : model_(model), config_(model.config()), speaker_(speaker), ignore_stop_(ignore_stop) {}
 
   /// Stores the context. The recording of the request's voice is its first turn.
   Status take_context(const SpeechRequest& request) {
@@ -31,9 +32,9 @@ class Script : public SpokenScript {
     int64_t rows = 0;
     for (HeardTurn& turn : turns.value()) {
       const Result<int> speaker =
-          turn.own ? Result<int>(speaker_) : speaker_number(turn.voice, Frontend::kMaxSpeaker, 0);
+          turn.own ? Result<int>(speaker_) : speaker_number(turn.voice, kMaxSpeaker, 0);
       if (!speaker) return turn.refused(speaker.error().message);
-      context_.push_back({frontend_.turn(speaker.value(), turn.text), std::move(turn.codes)});
+      context_.push_back({model_.turn(speaker.value(), turn.text), std::move(turn.codes)});
       rows += rows_of(context_.back());
       if (rows > config_.max_positions) {
         return turn.refused(concat("the turns so far take ", rows,
@@ -44,7 +45,7 @@ class Script : public SpokenScript {
   }
 
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
-    return frontend_.turn(speaker_, trimmed(segment));
+    return model_.turn(speaker_, trimmed(segment));
   }
 
   /// Each prompt contains the previous segment. Otherwise each segment would have a new voice.
@@ -89,8 +90,8 @@ class Script : public SpokenScript {
     std::ranges::fill(out.add_row(config_.audio_end_token).subspan(1), config_.end_code);
   }
 
+  const Csm& model_;
   const ModelConfig& config_;
-  const Frontend& frontend_;
   const int speaker_;
   const bool ignore_stop_;
   std::vector<SpokenSegment> context_;  // turns of the context; the first is the voice's recording
@@ -98,28 +99,34 @@ class Script : public SpokenScript {
 
 }  // namespace
 
+std::vector<int32_t> Csm::turn(int speaker, std::string_view text) const {
+  std::vector<int32_t> ids = tokenizer_->encode(concat("[", speaker, "]", text), false);
+  ids.insert(ids.begin(), tokenizer_->need_id(kBegin));
+  ids.push_back(tokenizer_->need_id(kEnd));
+  return ids;
+}
+
 SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults) {
-  const auto streams = static_cast<size_t>(config.codebooks);
   return {.tables = static_cast<int>(config.codebooks) + 1,
-          .pattern = {.delays = std::vector<int>(streams), .marks = {}, .drain = DelayDrain::kFree},
+          .pattern = DelayPattern::none(config.codebooks),
           .max_positions = config.max_positions,
           .sampling = defaults.outer,
           .inner_sampling = defaults.inner,
           .text = {.short_chars = 0},
-          .spare_steps = kSpareFrames - kFramesPerId * Frontend::kControlIds,
+          .spare_steps = kSpareFrames - kFramesPerId * kControlIds,
           .steps_per_id = kFramesPerId,
           .most_steps = kMostFrames,
           .least_steps = kLeastFrames};
 }
 
 Result<std::unique_ptr<SpokenScript>> Csm::script(const SpeechRequest& request) const {
-  const Result<int> named = speaker_number(request.voice.name, Frontend::kMaxSpeaker, 0);
+  const Result<int> named = speaker_number(request.voice.name, kMaxSpeaker, 0);
   // The name of a voice given as data may be anything. If it is a number, it names the speaker.
   if (!named && !request.voice.data) return named.error();
   const int speaker = request.voice.speaker >= 0 ? request.voice.speaker
                       : named                    ? named.value()
                                                  : 0;
-  auto script = std::make_unique<Script>(config_, *frontend_, speaker, request.terms.ignore_stop);
+  auto script = std::make_unique<Script>(*this, speaker, request.terms.ignore_stop);
   if (const Status context = script->take_context(request); !context) return context.error();
   return std::unique_ptr<SpokenScript>(std::move(script));
 }

@@ -13,19 +13,18 @@ constexpr size_t kMaxSpeakers = 4096;
 void read_speakers(const Config& config, FinchConfig& c) {
   for (const Config& speaker : config.subs("speakers")) {
     c.speakers.push_back({speaker.s("name"), speaker.opt_s("description", ""),
-                          static_cast<float>(speaker.opt_f("pace", 1, 0.5, 2))});
+                          speaker.opt_f<float>("pace", 1, 0.5, 2)});
   }
   const auto named = [&c](const Speaker& speaker) { return speaker.name == c.voice; };
-  if (c.speakers.size() > kMaxSpeakers ||
-      std::none_of(c.speakers.begin(), c.speakers.end(), named)) {
-    config.fail("speakers",
-                concat("expected at most ", kMaxSpeakers, ", one of them named '", c.voice, "'"));
-  }
+  config.check(
+      "speakers",
+      c.speakers.size() <= kMaxSpeakers && std::any_of(c.speakers.begin(), c.speakers.end(), named),
+      concat("expected at most ", kMaxSpeakers, ", one of them named '", c.voice, "'"));
   const auto speeds = config.floats("speeds");
-  if (speeds.size() != 2 ||
-      !(speeds[0] >= 0.1 && speeds[0] <= 1 && speeds[1] >= 1 && speeds[1] <= 10)) {
-    config.fail("speeds", "expected the slowest, 0.1 to 1, and the fastest, 1 to 10");
-  }
+  config.check(
+      "speeds",
+      speeds.size() == 2 && speeds[0] >= 0.1 && speeds[0] <= 1 && speeds[1] >= 1 && speeds[1] <= 10,
+      "expected the slowest, 0.1 to 1, and the fastest, 1 to 10");
   c.slowest = static_cast<float>(speeds[0]);
   c.fastest = static_cast<float>(speeds[1]);
 }
@@ -38,17 +37,17 @@ FinchConfig FinchConfig::from(const Config& config) {
   c.description = config.opt_s("description", "");
   c.licence = config.opt_s("licence", "");
   if (config.has("speakers")) read_speakers(config, c);
-  c.sample_rate = static_cast<int>(config.i("sample_rate", 16000, 24000));
-  if (c.sample_rate != 16000 && c.sample_rate != 24000) {
-    config.fail("sample_rate", "must be 16000 or 24000");
-  }
+  c.sample_rate = config.i<int>("sample_rate", 16000, 24000);
+  config.check("sample_rate", c.sample_rate == 16000 || c.sample_rate == 24000,
+               "must be 16000 or 24000");
   const auto phones = config.strings("phones");
   const auto& names = phone_names();
-  if (phones.size() != names.size() || !std::equal(phones.begin(), phones.end(), names.begin())) {
-    config.fail("phones", "is not the list of symbols of this program's text front end");
-  }
+  config.check(
+      "phones",
+      phones.size() == names.size() && std::equal(phones.begin(), phones.end(), names.begin()),
+      "is not the list of symbols of this program's text front end");
   const auto small = [](const Config& from, const char* key, int64_t max) {
-    return static_cast<int>(from.i(key, 1, max));
+    return from.i<int>(key, 1, max);
   };
   const Config lm = config.sub("lm");
   c.codes = small(lm, "codes", 65536);
@@ -62,7 +61,7 @@ FinchConfig FinchConfig::from(const Config& config) {
   c.rope_theta = lm.f("rope_theta", 1);
   c.by_word = lm.opt_b("by_word", false);
   const auto temperature = lm.floats("temperature");
-  if (temperature.size() != kBooks) lm.fail("temperature", "must have one value per codebook");
+  lm.check("temperature", temperature.size() == kBooks, "must have one value per codebook");
   for (int k = 0; k < kBooks; ++k) c.temperature[k] = static_cast<float>(temperature[k]);
 
   const Config decoder = config.sub("decoder");
@@ -75,8 +74,8 @@ FinchConfig FinchConfig::from(const Config& config) {
   c.high_layers = small(decoder, "high_layers", 64);
   c.high_ffn = small(decoder, "high_ffn", 65536);
   c.high_taps = small(decoder, "high_taps", 64);
-  c.pitch_mean = static_cast<float>(decoder.f("pitch_mean"));
-  c.pitch_std = static_cast<float>(decoder.f("pitch_std"));
+  c.pitch_mean = decoder.f<float>("pitch_mean");
+  c.pitch_std = decoder.f<float>("pitch_std");
   return c;
 }
 

@@ -14,19 +14,18 @@ constexpr const char* kOlder = "dual_ar";
 /// slow network's rope and norms, which are in `text`.
 DecoderConfig load_stack(const Config& c, const Config& text, bool qk_norm) {
   DecoderConfig d;
-  const auto width = [&](const char* key) { return static_cast<int>(c.i(key, 1, kMostWidth)); };
-  d.layers = static_cast<int>(c.i("n_layer", 1, 512));
+  const auto width = [&](const char* key) { return c.i<int>(key, 1, kMostWidth); };
+  d.layers = c.i<int>("n_layer", 1, 512);
   d.hidden = width("dim");
   d.heads = width("n_head");
-  d.kv_heads = static_cast<int>(c.opt_i("n_local_heads", -1, -1, kMostWidth));
+  d.kv_heads = c.opt_i<int>("n_local_heads", -1, -1, kMostWidth);
   if (d.kv_heads == -1) d.kv_heads = d.heads;
-  if (d.kv_heads < 1 || d.heads % d.kv_heads != 0) {
-    c.fail("n_local_heads", "must divide n_head, " + std::to_string(d.heads));
-  }
-  d.head_dim = static_cast<int>(c.i("head_dim", 8, 256));
-  if (d.head_dim % 8 != 0) c.fail("head_dim", "must be a multiple of 8");
+  c.check("n_local_heads", d.kv_heads >= 1 && d.heads % d.kv_heads == 0,
+          "must divide n_head, " + std::to_string(d.heads));
+  d.head_dim = c.i<int>("head_dim", 8, 256);
+  c.check("head_dim", d.head_dim % 8 == 0, "must be a multiple of 8");
   d.ffn = width("intermediate_size");
-  d.norm_eps = static_cast<float>(text.f("norm_eps", 0, 1));
+  d.norm_eps = text.f<float>("norm_eps", 0, 1);
   d.rope.theta = text.f("rope_base", 1, 1e12);
   d.rope.layout = RopeLayout::kInterleaved;
   d.rope.bf16 = true;  // also if the weights have another type
@@ -53,42 +52,33 @@ bool claims(const Config& root) {
 }
 
 ModelConfig load_model_config(const Config& root) {
-  if (root.opt_s("model_type", "") == kOlder) {
-    root.fail("model_type",
-              concat(kOlder,
-                     " (Fish Speech 1, OpenAudio S1) is not supported; use S2, whose type is "
-                     "fish_qwen3_omni"));
-  }
+  root.check("model_type", root.opt_s("model_type", "") != kOlder,
+             concat(kOlder,
+                    " (Fish Speech 1, OpenAudio S1) is not supported; use S2, whose type is "
+                    "fish_qwen3_omni"));
   const Config text = root.sub("text_config"), audio = root.sub("audio_decoder_config");
   ModelConfig m;
   const bool qk_norm = text.opt_b("attention_qk_norm", false);
   m.slow = load_stack(text, text, qk_norm);
   m.fast = load_stack(audio, text, audio.opt_b("attention_qk_norm", qk_norm));
-  if (m.fast.hidden != m.slow.hidden) {
-    audio.fail("dim", "is " + std::to_string(m.fast.hidden) + ", but text_config.dim is " +
-                          std::to_string(m.slow.hidden) +
-                          "; a projection between them is not supported");
-  }
-  if (!text.opt_b("tie_word_embeddings", true)) {
-    text.fail("tie_word_embeddings", "only tied tables are supported");
-  }
+  audio.check("dim", m.fast.hidden == m.slow.hidden,
+              "is " + std::to_string(m.fast.hidden) + ", but text_config.dim is " +
+                  std::to_string(m.slow.hidden) + "; a projection between them is not supported");
+  text.only("tie_word_embeddings", true);
   m.vocab = text.i("vocab_size", 1, 1 << 24);
   m.max_positions = text.i("max_seq_len", 64, 1 << 20);
   m.codebooks = audio.i("num_codebooks", 2, 64);
   m.codes = audio.i("vocab_size", 2, 1 << 16);
   m.slow.rope_positions = m.max_positions;
   m.fast.rope_positions = m.codebooks;
-  m.end_token = static_cast<int32_t>(root.i("eos_token_id", 0, m.vocab - 1));
-  m.semantic_begin = static_cast<int32_t>(root.i("semantic_start_token_id", 0, m.vocab - m.codes));
+  m.end_token = root.i<int32_t>("eos_token_id", 0, m.vocab - 1);
+  m.semantic_begin = root.i<int32_t>("semantic_start_token_id", 0, m.vocab - m.codes);
   const int64_t last = root.i("semantic_end_token_id", 0, m.vocab - 1);
-  if (last - m.semantic_begin + 1 != m.codes) {
-    root.fail("semantic_end_token_id", "leaves " + std::to_string(last - m.semantic_begin + 1) +
-                                           " ids for codes, but the number of codes is " +
-                                           std::to_string(m.codes));
-  }
-  if (m.end_token >= m.semantic_begin && m.end_token <= last) {
-    root.fail("eos_token_id", "is the id of a code");
-  }
+  root.check("semantic_end_token_id", last - m.semantic_begin + 1 == m.codes,
+             "leaves " + std::to_string(last - m.semantic_begin + 1) +
+                 " ids for codes, but the number of codes is " + std::to_string(m.codes));
+  root.check("eos_token_id", m.end_token < m.semantic_begin || m.end_token > last,
+             "is the id of a code");
   return m;
 }
 

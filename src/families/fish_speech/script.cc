@@ -175,9 +175,8 @@ SpokenModel spoken_model(const ModelConfig& config) {
   SampleParams slow = fast;
   slow.ras_window = 10;
   slow.ras_temperature = 1, slow.ras_top_p = 0.9f;
-  const auto streams = static_cast<size_t>(config.codebooks);
   return {.tables = static_cast<int>(config.codebooks) + 1,
-          .pattern = {.delays = std::vector<int>(streams), .marks = {}, .drain = DelayDrain::kFree},
+          .pattern = DelayPattern::none(config.codebooks),
           .max_positions = config.max_positions,
           .sampling = slow,
           .inner_sampling = fast,

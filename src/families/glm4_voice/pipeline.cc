@@ -45,8 +45,8 @@ Glm4Voice::Glm4Voice(const LoadSpec& spec) {
   generation_.sampling.top_k = kTopK;
   load_networks(spec);
   ids_ = load_ids(*tokenizer_, config_.speech.codes);
-  if (ids_.audio_end > config_.lm.vocab)
-    root.fail("padded_vocab_size", "is too small for the audio tokens");
+  root.check("padded_vocab_size", ids_.audio_end <= config_.lm.vocab,
+             "is too small for the audio tokens");
   prompter_ = std::make_unique<Prompter>(*tokenizer_, ids_, config_.lm.max_positions - 1);
   hearing_ = std::make_unique<HearingStage>(*speech_);
   flow_stage_ = std::make_unique<FlowStage>(*flow_);

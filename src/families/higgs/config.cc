@@ -25,14 +25,10 @@ bool claims(const Config& root) { return model_type(root) == "higgs_multimodal_q
 ModelConfig load_model_config(const Config& root) {
   const Config text = root.sub("text_config"), audio = root.sub("audio_encoder_config");
   ModelConfig m;
-  if (const std::string type = text.opt_s("model_type", "qwen3"); type != "qwen3") {
-    text.fail("model_type", "expected qwen3, got " + type);
-  }
-  if (const std::string kind = audio.opt_s("encoder_type", "discrete"); kind != "discrete") {
-    audio.fail("encoder_type", "is " + kind + "; only discrete, which speaks, is supported");
-  }
+  text.only("model_type", "qwen3");
+  audio.only("encoder_type", "discrete");
   m.lm = load_llama_config(text, kTheta);
-  m.lm.head_dim = static_cast<int>(text.opt_i("head_dim", kQwen3HeadDim, 8, 256));
+  m.lm.head_dim = text.opt_i<int>("head_dim", kQwen3HeadDim, 8, 256);
   m.lm.qk_norm = true;
   m.lm.rope.bf16 = true;  // as in training, also if the weights have another type
   m.vocab = text.i("vocab_size", 1, 1 << 24);
@@ -41,15 +37,9 @@ ModelConfig load_model_config(const Config& root) {
   m.lm.rope_positions = m.max_positions;
   m.codebooks = audio.i("num_codebooks", 1, 64);
   m.codes = audio.i("vocab_size", 3, 1 << 16);
-  if (audio.opt_i("out_dim", m.lm.hidden, 1) != m.lm.hidden) {
-    audio.fail("out_dim", "must be text_config.hidden_size, " + std::to_string(m.lm.hidden));
-  }
-  if (!audio.opt_b("tie_word_embeddings", true)) {
-    audio.fail("tie_word_embeddings", "only tied tables are supported");
-  }
-  if (!audio.opt_b("use_delay_pattern", true)) {
-    audio.fail("use_delay_pattern", "only models with a delay pattern are supported");
-  }
+  audio.same("out_dim", m.lm.hidden, "hidden_size of text_config");
+  audio.only("tie_word_embeddings", true);
+  audio.only("use_delay_pattern", true);
   return m;
 }
 

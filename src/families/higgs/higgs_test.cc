@@ -7,6 +7,7 @@
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"
 #include "families/higgs/pipeline.h"
+#include "families/higgs/tags.h"
 #include "families/voice_of_frames.h"
 #include "io/edit_safetensors.h"
 #include "io/safetensors.h"
@@ -31,7 +32,7 @@ class HiggsTest : public FamilyTest<Higgs> {
   HiggsTest() : FamilyTest(golden_file("checkpoint")) {}
 
   std::vector<int32_t> words(const std::string& text) const {
-    return model_.prompter().text(text, "input").take();
+    return text_ids(model_.tokenizer(), text, "input").take();
   }
   /// Takes a step with the codes first, first + 1, ...; with `end`, stream 0 has its end mark
   /// instead.
@@ -120,7 +121,7 @@ TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
   EXPECT_EQ(std::count(now.begin(), now.end(), kHeard), 4 + 12 + 2 * (kC - 1));
   EXPECT_EQ(row(*state, first), (std::vector<int32_t>{-1, 0, 32, 32, 32, 32, 32, 32, 32}))
       << "as delayed";
-  EXPECT_EQ(now[first + 12 + kC - 1], model_.prompter().text());
+  EXPECT_EQ(now[first + 12 + kC - 1], model_.tokenizer().need_id(kText));
   EXPECT_EQ(now[first + 12 + kC], words("<|emotion:sadness|>")[0]) << "delivery holds on";
   EXPECT_NE(now[first + 12 + kC + 1], words("<|prosody:pause|>")[0]) << "pauses do not";
   EXPECT_EQ(state->max_steps(), 8 + kC - 1) << "of all segments together";
@@ -207,11 +208,10 @@ TEST_F(HiggsTest, TagsThatLateTextBeginsWithHoldForAllOfIt) {
 }
 
 TEST_F(HiggsTest, TagsAreTokensAndOtherControlsAreText) {
-  const Prompter& p = model_.prompter();
   EXPECT_EQ(words("<|sfx:laughter|>").size(), 1u);
   const std::vector<int32_t> said = words("a<|audio|><|tts|>b<|prosody:pause|>c");
-  for (const int32_t id : {p.audio(), p.tts()}) {
-    EXPECT_EQ(std::count(said.begin(), said.end(), id), 0);
+  for (const char* word : {kAudio, kTts}) {
+    EXPECT_EQ(std::count(said.begin(), said.end(), model_.tokenizer().need_id(word)), 0);
   }
   std::vector<int32_t> parts = words("a<|audio|><|tts|>b");
   for (const char* part : {"<|prosody:pause|>", "c"}) {

@@ -40,8 +40,9 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
 
 Higgs::Higgs(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
-  prompter_ =
-      std::make_unique<Prompter>(open_tokenizer(spec, Prompter::control_words(), config_.vocab));
+  const std::string words[] = {kTts, kRefAudio, kRefText, kText, kAudio};
+  tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec, words, config_.vocab));
+  for (const char* word : {kTts, kRefAudio, kText, kAudio}) tokenizer_->need_id(word);
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   const Weights codec = weights_->scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::higgs());
@@ -68,8 +69,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   spoken_ = spoken_model(config_);
   name(kFamily, spec,
        "Boson Higgs Audio v3 Research and Non-Commercial License (see the checkpoint)");
-  info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
-  info_.speech.default_voice = "default";
+  set_voices(info_, {{"default", "a voice that the model makes up, another for each seed"}});
   info_.speech.languages = {"auto"};
   info_.offers.lack({"instructions"}, "write tags into the text, such as <|emotion:sadness|>");
   info_.speech.no_cloning =

@@ -8,9 +8,9 @@
 #include "codec/xcodec.h"
 #include "families/family.h"
 #include "families/higgs/config.h"
-#include "families/higgs/prompter.h"
 #include "families/spoken/spoken_pipeline.h"
 #include "io/weights.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::higgs {
 
@@ -18,19 +18,23 @@ inline constexpr const char* kFamily = "higgs_audio";
 inline constexpr double kMostSeconds = 60;  ///< longest recording of a voice
 inline constexpr int32_t kHeard = -100;     ///< the authors' id of prompt rows that have codes
 
+/// Control tokens of prompts. Older checkpoints lack kRefText, which precedes the words of a voice.
+inline constexpr const char *kTts = "<|tts|>", *kRefAudio = "<|ref_audio|>",
+                            *kRefText = "<|ref_text|>", *kText = "<|text|>", *kAudio = "<|audio|>";
+
 class Higgs : public SpokenPipeline {
  public:
   /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Higgs(const LoadSpec& spec);
 
   const ModelConfig& config() const { return config_; }
-  const Prompter& prompter() const { return *prompter_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
 
  private:
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
 
   ModelConfig config_;
-  std::unique_ptr<Prompter> prompter_;
+  std::unique_ptr<const Tokenizer> tokenizer_;
   std::unique_ptr<DacCodec> codec_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/ascii.h"
 #include "families/higgs/pipeline.h"
+#include "families/higgs/tags.h"
 #include "families/loading/recorded_voice.h"
 #include "families/past.h"
 
@@ -21,8 +22,8 @@ int64_t most_ids(const ModelConfig& config) { return std::min(kMostIds, config.m
 /// ones stay (families/past.h). C: codebooks.
 class Script : public SpokenScript {
  public:
-  Script(const ModelConfig& config, const Prompter& prompter)
-      : config_(config), prompter_(prompter), delays_(config.delays()) {}
+  Script(const ModelConfig& config, const Tokenizer& tokenizer)
+      : config_(config), tokenizer_(tokenizer), delays_(config.delays()) {}
 
   Status set_voice(const Voice& voice, double frame_rate) {
     const auto most =
@@ -31,8 +32,8 @@ class Script : public SpokenScript {
         voice_codes(voice, config_.codebooks, most, config_.real_codes(), config_.real_codes());
     if (!codes) return codes.error();
     reference_frames_ = codes.take();
-    if (is_blank(voice.text) || !prompter_.ref_text()) return ok_status();
-    Result<std::vector<int32_t>> words = prompter_.text(voice.text, "voice");
+    if (is_blank(voice.text) || !tokenizer_.id(kRefText)) return ok_status();
+    Result<std::vector<int32_t>> words = text_ids(tokenizer_, voice.text, "voice");
     if (!words) return words.error();
     const int64_t bound = most_ids(config_);
     if (std::ssize(words.value()) > bound) {
@@ -56,19 +57,19 @@ class Script : public SpokenScript {
       text = lead_ + text;
     }
     begun_ = true;
-    return prompter_.text(text, "input");
+    return text_ids(tokenizer_, text, "input");
   }
 
   void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     back_to_the_beginning(past, std::min(kMostPast, config_.max_positions / 4),
                           [&](const SpokenSegment& segment) { return rows_of(segment); });
-    out.add(prompter_.tts());
+    add(kTts, out);
     if (!reference_frames_.empty()) {
       if (!reference_.empty()) {
-        out.add(*prompter_.ref_text());
+        add(kRefText, out);
         out.add(reference_);
       }
-      out.add(prompter_.ref_audio());
+      add(kRefAudio, out);
       add_frames(reference_frames_, out);
     }
     for (const SpokenSegment& segment : past) add_segment(segment, out);
@@ -84,6 +85,8 @@ class Script : public SpokenScript {
   }
 
  private:
+  void add(const char* word, Prompt& out) const { out.add(tokenizer_.need_id(word)); }
+
   /// Adds frames in the form of the steps that would make them.
   void add_frames(std::span<const int32_t> frames, Prompt& out) const {
     const std::vector<int32_t> steps = delays_.interleave(frames);
@@ -94,9 +97,9 @@ class Script : public SpokenScript {
   }
 
   void add_segment(const SpokenSegment& segment, Prompt& out) const {
-    out.add(prompter_.text());
+    add(kText, out);
     out.add(segment.ids);
-    out.add(prompter_.audio());
+    add(kAudio, out);
     if (!segment.frames.empty()) add_frames(segment.frames, out);
   }
 
@@ -106,7 +109,7 @@ class Script : public SpokenScript {
   }
 
   const ModelConfig& config_;
-  const Prompter& prompter_;
+  const Tokenizer& tokenizer_;
   const DelayPattern delays_;
   std::vector<int32_t> reference_;         // words of the voice's recording
   std::vector<int32_t> reference_frames_;  // [T, C]; empty: no voice
@@ -134,7 +137,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
 
 Result<std::unique_ptr<SpokenScript>> Higgs::script(const SpeechRequest& request) const {
   if (const Status known = check_voice(info_, request.voice); !known) return known.error();
-  auto script = std::make_unique<Script>(config_, *prompter_);
+  auto script = std::make_unique<Script>(config_, *tokenizer_);
   if (request.voice.data) {
     const Status voice = script->set_voice(*request.voice.data, info_.speech.frame_rate);
     if (!voice) return voice.error();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "nn/llama_config.h"
+
 namespace syrinx::kokoro {
 namespace {
 
@@ -12,14 +14,11 @@ AlbertSizes load_albert(const Config& c) {
   AlbertSizes a;
   a.embedding = c.opt_i("embedding_size", a.embedding, 1, kMostWidth);
   a.hidden = c.i("hidden_size", 8, kMostWidth);
-  a.heads = static_cast<int>(c.i("num_attention_heads", 1, 256));
+  a.heads = c.i<int>("num_attention_heads", 1, 256);
   a.ffn = c.i("intermediate_size", 1, 1 << 16);
-  a.layers = static_cast<int>(c.i("num_hidden_layers", 1, 256));
+  a.layers = c.i<int>("num_hidden_layers", 1, 256);
   a.positions = c.i("max_position_embeddings", 3, 8192);
-  if (a.hidden % a.heads != 0 || a.hidden / a.heads % 8 != 0 || a.hidden / a.heads > 256) {
-    c.fail("num_attention_heads",
-           "must divide hidden_size; the quotient must be a multiple of 8, at most 256");
-  }
+  head_size(c, "num_attention_heads", a.hidden, a.heads);
   return a;
 }
 
@@ -29,31 +28,28 @@ GeneratorSizes load_generator(const Config& c) {
   g.rates = c.ints("upsample_rates", 1, 64);
   g.rate_kernels = c.ints("upsample_kernel_sizes", 1, 256);
   g.kernels = c.ints("resblock_kernel_sizes", 1, 63);
-  g.n_fft = static_cast<int>(c.i("gen_istft_n_fft", 2, 1024));
-  g.stft_hop = static_cast<int>(c.i("gen_istft_hop_size", 1, 512));
-  if (g.n_fft % 2 != 0 || g.n_fft % g.stft_hop != 0) {
-    c.fail("gen_istft_n_fft", "expected an even number, a multiple of gen_istft_hop_size");
-  }
-  if (g.rates.empty() || g.rates.size() > 8 || g.rates.size() != g.rate_kernels.size()) {
-    c.fail("upsample_rates", "expected 1 to 8 rates, each with a kernel size");
-  }
+  g.n_fft = c.i<int>("gen_istft_n_fft", 2, 1024);
+  g.stft_hop = c.i<int>("gen_istft_hop_size", 1, 512);
+  c.check("gen_istft_n_fft", g.n_fft % 2 == 0 && g.n_fft % g.stft_hop == 0,
+          "expected an even number, a multiple of gen_istft_hop_size");
+  c.check("upsample_rates",
+          !g.rates.empty() && g.rates.size() <= 8 && g.rates.size() == g.rate_kernels.size(),
+          "expected 1 to 8 rates, each with a kernel size");
   for (size_t i = 0; i < g.rates.size(); ++i) {
     const int64_t over = g.rate_kernels[i] - g.rates[i];
-    if (over < 0 || over % 2 != 0 || g.rate_kernels[i] > 2 * g.rates[i]) {
-      c.fail("upsample_kernel_sizes",
-             "expected each to exceed its rate by an even number, "
-             "and to be at most twice that rate");
-    }
+    c.check("upsample_kernel_sizes",
+            over >= 0 && over % 2 == 0 && g.rate_kernels[i] <= 2 * g.rates[i],
+            "expected each to exceed its rate by an even number, "
+            "and to be at most twice that rate");
   }
-  if (g.channels % (int64_t{1} << g.rates.size()) != 0) {
-    c.fail("upsample_initial_channel", "must be divisible by 2 for each of upsample_rates");
-  }
-  if (g.hop() > 4800) c.fail("upsample_rates", "make more than 4800 samples a frame");
+  c.check("upsample_initial_channel", g.channels % (int64_t{1} << g.rates.size()) == 0,
+          "must be divisible by 2 for each of upsample_rates");
+  c.check("upsample_rates", g.hop() <= 4800, "make more than 4800 samples a frame");
   g.dilations.clear();
   const auto& lists = c.raw().at("resblock_dilation_sizes");
-  if (!lists.is_array() || lists.size() != g.kernels.size() || g.kernels.empty()) {
-    c.fail("resblock_dilation_sizes", "expected a list for each of resblock_kernel_sizes");
-  }
+  c.check("resblock_dilation_sizes",
+          lists.is_array() && lists.size() == g.kernels.size() && !g.kernels.empty(),
+          "expected a list for each of resblock_kernel_sizes");
   for (const auto& list : lists) {
     std::vector<int64_t> dilations;
     if (list.is_array()) {
@@ -64,11 +60,11 @@ GeneratorSizes load_generator(const Config& c) {
     const bool sound =
         dilations.size() == 3 &&
         std::all_of(dilations.begin(), dilations.end(), [](int64_t d) { return d > 0 && d < 64; });
-    if (!sound) c.fail("resblock_dilation_sizes", "expected lists of three numbers from 1 to 63");
+    c.check("resblock_dilation_sizes", sound, "expected lists of three numbers from 1 to 63");
     g.dilations.push_back(std::move(dilations));
   }
   for (const int64_t kernel : g.kernels) {
-    if (kernel % 2 == 0) c.fail("resblock_kernel_sizes", "expected odd numbers");
+    c.check("resblock_kernel_sizes", kernel % 2 != 0, "expected odd numbers");
   }
   return g;
 }
@@ -89,8 +85,8 @@ KokoroConfig load_config(const Config& root) {
   KokoroConfig c;
   c.bert = load_albert(root.sub("plbert"));
   const Config generator = root.sub("istftnet");
-  if (!generator.has("resblock_dilation_sizes"))
-    generator.fail("resblock_dilation_sizes", "is missing");
+  generator.check("resblock_dilation_sizes", generator.has("resblock_dilation_sizes"),
+                  "is missing");
   c.generator = load_generator(generator);
   c.tokens = root.i("n_token", 1, 1 << 16);
   c.hidden = root.i("hidden_dim", 2, kMostWidth);
@@ -98,12 +94,12 @@ KokoroConfig load_config(const Config& root) {
   c.layers = root.i("n_layer", 1, 32);
   c.text_taps = root.i("text_encoder_kernel_size", 1, 63);
   c.longest = root.i("max_dur", 1, 1000);
-  if (c.hidden % 2 != 0) root.fail("hidden_dim", "expected an even number");
-  if (c.text_taps % 2 == 0) root.fail("text_encoder_kernel_size", "expected an odd number");
+  root.check("hidden_dim", c.hidden % 2 == 0, "expected an even number");
+  root.check("text_encoder_kernel_size", c.text_taps % 2 != 0, "expected an odd number");
   for (const auto& [symbol, id] : root.map_i("vocab", 1, c.tokens - 1)) {
     c.vocabulary.emplace(symbol, static_cast<int32_t>(id));
   }
-  if (c.vocabulary.empty()) root.fail("vocab", "expected phonemes and their ids");
+  root.check("vocab", !c.vocabulary.empty(), "expected phonemes and their ids");
   return c;
 }
 

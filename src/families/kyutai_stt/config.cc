@@ -10,8 +10,6 @@
 namespace syrinx::kyutai_stt {
 namespace {
 
-using moshi::only;
-
 constexpr double kTail_s = 0.5, kConvertedTail_s = 1;
 constexpr const char* kConverted = "kyutai_speech_to_text";
 constexpr double kTheta = 10000;  // base of rotary positions in files that lack it
@@ -19,14 +17,14 @@ constexpr double kTheta = 10000;  // base of rotary positions in files that lack
 /// Refuses the options of the package's other models.
 void check_kind(const Config& c) {
   moshi::check_options(c);
-  only(c, "dep_q", c.i("dep_q") == 0, "0, a model that makes no audio,");
+  c.only("dep_q", c.i("dep_q") == 0, "0, a model that makes no audio,");
   const std::vector<int64_t> delays = c.ints("delays", 0, 1000);
-  only(c, "delays", std::ranges::all_of(delays, [](int64_t d) { return d == 0; }), "0");
+  c.only("delays", std::ranges::all_of(delays, [](int64_t d) { return d == 0; }), "0");
   for (const char* key : {"cross_attention", "demux_second_stream", "demux_second_text_stream"})
-    only(c, key, !c.opt_b(key, false), "false");
+    c.only(key, false);
   for (const char* key : {"conditioners", "fuser"}) {
     const auto sub = c.opt_sub(key);
-    only(c, key, !sub || sub->keys().empty(), "an empty map");
+    c.only(key, !sub || sub->keys().empty(), "an empty map");
   }
 }
 
@@ -38,16 +36,16 @@ ModelConfig load_package(const Config& root, const std::string& dir) {
   m.files = moshi::load_files(root);
   m.mimi = moshi::load_mimi(dir, m.files);
   m.card = root.i("card", 1, 1 << 20);
-  only(root, "card", m.card == m.mimi.codebook_size, "the number of Mimi's codes");
+  root.only("card", m.card == m.mimi.codebook_size, "the number of Mimi's codes");
   const int64_t heard = root.i("n_q", 2, 64);
-  only(root, "n_q", heard <= m.mimi.codebooks, "at most the number of Mimi's codebooks");
-  only(root, "delays", std::ssize(root.ints("delays")) == heard + 1, "a list of n_q + 1");
+  root.only("n_q", heard <= m.mimi.codebooks, "at most the number of Mimi's codebooks");
+  root.only("delays", std::ssize(root.ints("delays")) == heard + 1, "a list of n_q + 1");
   m.mimi.codebooks = heard;
   m.text_in = root.i("text_card", 8, 1 << 20);
   m.begin = static_cast<int32_t>(m.text_in);
   m.text_out = root.opt_i("text_card_out", m.text_in, 8, m.text_in);
-  m.pad = static_cast<int32_t>(root.opt_i("existing_text_padding_id", 3, 0, m.text_out - 1));
-  m.word_end = static_cast<int32_t>(root.opt_i("existing_text_end_padding_id", 0, 0, m.pad));
+  m.pad = root.opt_i<int32_t>("existing_text_padding_id", 3, 0, m.text_out - 1);
+  m.word_end = root.opt_i<int32_t>("existing_text_end_padding_id", 0, 0, m.pad);
   m.biased = root.opt_b("bias_proj", false);
   if (root.opt_i("extra_heads_num_heads", 0, 0, 64) > kPauseHead)
     m.pause_classes = root.opt_i("extra_heads_dim", 6, 1, 1024);
@@ -61,20 +59,20 @@ ModelConfig load_package(const Config& root, const std::string& dir) {
 /// Reads the sizes of the language model from a config.json of transformers.
 DecoderConfig load_converted_lm(const Config& c) {
   DecoderConfig d;
-  d.hidden = static_cast<int>(c.i("hidden_size", 8, 1 << 14));
-  d.layers = static_cast<int>(c.i("num_hidden_layers", 1, 256));
-  d.heads = static_cast<int>(c.i("num_attention_heads", 1, 256));
-  d.kv_heads = static_cast<int>(c.opt_i("num_key_value_heads", d.heads, 1, 256));
-  only(c, "num_key_value_heads", d.heads % d.kv_heads == 0, "a divisor of the heads");
+  d.hidden = c.i<int>("hidden_size", 8, 1 << 14);
+  d.layers = c.i<int>("num_hidden_layers", 1, 256);
+  d.heads = c.i<int>("num_attention_heads", 1, 256);
+  d.kv_heads = c.opt_i<int>("num_key_value_heads", d.heads, 1, 256);
+  c.only("num_key_value_heads", d.heads % d.kv_heads == 0, "a divisor of the heads");
   d.head_dim = load_head_dim(c, d.hidden, d.heads);
   const int64_t wide = c.i("ffn_dim", 2, 1 << 17);
-  only(c, "ffn_dim", wide % 2 == 0, "an even number");
+  c.only("ffn_dim", wide % 2 == 0, "an even number");
   d.ffn = static_cast<int>(wide / 2);
-  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
+  d.norm_eps = c.f<float>("rms_norm_eps", 0, 1);
   d.rope = load_rope(c, kTheta);
-  d.window = static_cast<int>(c.i("sliding_window", 1, 1 << 14));
-  only(c, "hidden_act", c.opt_s("hidden_act", "silu") == "silu", "silu");
-  only(c, "tie_word_embeddings", !c.opt_b("tie_word_embeddings", false), "false");
+  d.window = c.i<int>("sliding_window", 1, 1 << 14);
+  c.only("hidden_act", "silu");
+  c.only("tie_word_embeddings", false);
   d.names.q = "self_attn.q_proj.linear", d.names.k = "self_attn.k_proj.linear";
   d.names.v = "self_attn.v_proj.linear", d.names.o = "self_attn.o_proj.linear";
   d.names.gate_up = "mlp.fc1", d.names.down = "mlp.fc2";
@@ -89,16 +87,16 @@ ModelConfig load_converted(const Config& root, const std::string& dir) {
   m.lm = load_converted_lm(root);
   m.mimi = MimiConfig::load(root.sub("codec_config"));
   m.card = root.i("codebook_vocab_size", 2, 1 << 20) - 1;
-  only(root, "codebook_vocab_size", m.card == m.mimi.codebook_size, "one more than Mimi's codes");
-  only(root, "audio_bos_token_id", root.opt_i("audio_bos_token_id", m.card) == m.card,
-       "the last code");
+  root.only("codebook_vocab_size", m.card == m.mimi.codebook_size, "one more than Mimi's codes");
+  root.only("audio_bos_token_id", root.opt_i("audio_bos_token_id", m.card) == m.card,
+            "the last code");
   const int64_t heard = root.i("num_codebooks", 2, 64);
-  only(root, "num_codebooks", heard > m.mimi.semantic && heard <= m.mimi.codebooks,
-       "more than Mimi's semantic codebooks and at most the number of Mimi's codebooks");
+  root.only("num_codebooks", heard > m.mimi.semantic && heard <= m.mimi.codebooks,
+            "more than Mimi's semantic codebooks and at most the number of Mimi's codebooks");
   m.mimi.codebooks = heard;
   m.text_in = root.i("vocab_size", 9, 1 << 20) - 1;
   m.text_out = m.text_in + 1;
-  m.pad = static_cast<int32_t>(root.opt_i("pad_token_id", 3, 0, m.text_in - 1));
+  m.pad = root.opt_i<int32_t>("pad_token_id", 3, 0, m.text_in - 1);
   const auto beside = [&](const char* name) -> std::optional<Config> {
     const std::string path = join_path(dir, name);
     if (!is_file(path)) return {};

@@ -10,8 +10,6 @@
 namespace syrinx::kyutai_tts {
 namespace {
 
-using moshi::only;
-
 constexpr int64_t kMostWidth = 1 << 14;
 
 /// Refuses the options of the package's other models.
@@ -19,21 +17,21 @@ void check_kind(const Config& c) {
   moshi::check_options(c);
   for (const char* key :
        {"cross_attention", "depformer_multi_linear", "depformer_weights_per_step"})
-    only(c, key, c.opt_b(key, false), "true");
-  only(c, "demux_second_stream",
-       c.opt_b("demux_second_stream", c.opt_b("demux_second_text_stream", false)), "true");
-  only(c, "depformer_pos_emb", c.s("depformer_pos_emb") == "none", "none");
-  only(c, "depformer_gating", c.opt_s("depformer_gating", "silu") == "silu", "silu");
+    c.only(key, c.opt_b(key, false), "true");
+  c.only("demux_second_stream",
+         c.opt_b("demux_second_stream", c.opt_b("demux_second_text_stream", false)), "true");
+  c.only("depformer_pos_emb", c.s("depformer_pos_emb") == "none", "none");
+  c.only("depformer_gating", "silu");
   for (const char* key : {"depformer_norm", "depformer_layer_scale"})
-    only(c, key, !c.has(key), "null");
-  only(c, "depformer_kv_repeat", c.opt_i("depformer_kv_repeat", 1) == 1, "1");
-  only(c, "extra_heads_num_heads", c.opt_i("extra_heads_num_heads", 0) == 0, "0");
+    c.only(key, !c.has(key), "null");
+  c.only("depformer_kv_repeat", 1);
+  c.only("extra_heads_num_heads", 0);
 }
 
 DecoderConfig load_depth(const Config& c, const DecoderConfig& lm) {
   DecoderConfig d;
   moshi::set_heads(c, "depformer_num_heads", c.i("depformer_dim", 8, kMostWidth), d);
-  d.layers = static_cast<int>(c.i("depformer_num_layers", 1, 64));
+  d.layers = c.i<int>("depformer_num_layers", 1, 64);
   const auto usual = static_cast<int64_t>(c.f("hidden_scale", 0.1, 64) * d.hidden);
   const int64_t wide = c.opt_i("depformer_dim_feedforward", usual, 8, 1 << 18);
   d.ffn = moshi::gated_width(static_cast<int>(wide), d.hidden);
@@ -45,52 +43,51 @@ DecoderConfig load_depth(const Config& c, const DecoderConfig& lm) {
 
 Choice load_choice(const Config& c, const char* key) {
   const Config one = c.sub(key);
-  only(one, "type", one.s("type") == "lut", "lut");
+  one.only("type", one.s("type") == "lut", "lut");
   const Config lut = one.sub("lut");
-  only(lut, "tokenizer", lut.s("tokenizer") == "noop", "noop");
+  lut.only("tokenizer", lut.s("tokenizer") == "noop", "noop");
   Choice choice{lut.strings("possible_values"), lut.i("n_bins", 1, 1 << 12),
                 lut.i("dim", 1, kMostWidth)};
-  only(lut, "possible_values", !choice.values.empty() && std::ssize(choice.values) <= choice.bins,
-       "a list of 1 to n_bins");
+  lut.only("possible_values", !choice.values.empty() && std::ssize(choice.values) <= choice.bins,
+           "a list of 1 to n_bins");
   return choice;
 }
 
 void load_conditions(const Config& root, ModelConfig& m) {
   const Config all = root.sub("conditioners"), fuser = root.sub("fuser");
-  only(root, "conditioners",
-       all.keys() == std::vector<std::string>{"cfg", "control", "speaker_wavs"},
-       "cfg, control and speaker_wavs");
+  root.only("conditioners",
+            all.keys() == std::vector<std::string>{"cfg", "control", "speaker_wavs"},
+            "cfg, control and speaker_wavs");
   m.guidance = load_choice(all, "cfg"), m.control = load_choice(all, "control");
   for (const std::string& value : m.guidance.values) {
     char* end = nullptr;
     const float scale = std::strtof(value.c_str(), &end);
-    only(all, "cfg", end != value.c_str() && *end == '\0' && scale > 0 && scale <= 100,
-         "a list of scales up to 100");
+    all.only("cfg", end != value.c_str() && *end == '\0' && scale > 0 && scale <= 100,
+             "a list of scales up to 100");
   }
-  only(all, "control", m.control.values == std::vector<std::string>{"ok"}, "the value ok");
+  all.only("control", m.control.values == std::vector<std::string>{"ok"}, "the value ok");
   const Config speaker = all.sub("speaker_wavs");
-  only(speaker, "type", speaker.s("type") == "tensor", "tensor");
+  speaker.only("type", speaker.s("type") == "tensor", "tensor");
   m.speaker_width = speaker.sub("tensor").i("dim", 1, kMostWidth);
   std::vector<std::string> sum = fuser.strings("sum");
   std::ranges::sort(sum);
-  only(fuser, "sum", sum == std::vector<std::string>{"cfg", "control"}, "control and cfg");
-  only(fuser, "cross", fuser.strings("cross") == std::vector<std::string>{"speaker_wavs"},
-       "speaker_wavs");
-  only(fuser, "prepend", !fuser.has("prepend") || fuser.strings("prepend").empty(),
-       "an empty list");
+  fuser.only("sum", sum == std::vector<std::string>{"cfg", "control"}, "control and cfg");
+  fuser.only("cross", fuser.strings("cross") == std::vector<std::string>{"speaker_wavs"},
+             "speaker_wavs");
+  fuser.only("prepend", !fuser.has("prepend") || fuser.strings("prepend").empty(), "an empty list");
   m.positions = fuser.opt_b("cross_attention_pos_emb", false);
-  m.position_scale = static_cast<float>(fuser.opt_f("cross_attention_pos_emb_scale", 1, -100, 100));
-  only(root, "dim", m.lm.hidden % 2 == 0 && m.lm.hidden >= 4, "an even number");
+  m.position_scale = fuser.opt_f<float>("cross_attention_pos_emb_scale", 1, -100, 100);
+  root.only("dim", m.lm.hidden % 2 == 0 && m.lm.hidden >= 4, "an even number");
 }
 
 /// Reads the delays and weight sets of the codebooks.
 void load_codebooks(const Config& root, ModelConfig& m) {
   const int64_t count = root.i("n_q", 2, 64);
-  only(root, "n_q", count <= m.mimi.codebooks, "at most the number of Mimi's codebooks");
-  only(root, "dep_q", root.i("dep_q") == count, "n_q");
+  root.only("n_q", count <= m.mimi.codebooks, "at most the number of Mimi's codebooks");
+  root.only("dep_q", root.i("dep_q") == count, "n_q");
   const std::vector<int64_t> delays = root.ints("delays", 0, 64);
-  only(root, "delays", std::ssize(delays) == count + 1 && delays[0] == 0,
-       "a list of n_q + 1 that begins with 0");
+  root.only("delays", std::ssize(delays) == count + 1 && delays[0] == 0,
+            "a list of n_q + 1 that begins with 0");
   m.delays.assign(delays.begin() + 1, delays.end());
   m.mimi.codebooks = count;
   m.schedule.resize(static_cast<size_t>(count));
@@ -98,7 +95,7 @@ void load_codebooks(const Config& root, ModelConfig& m) {
   const char* key = "depformer_weights_per_step_schedule";
   if (!root.has(key)) return;
   const std::vector<int64_t> sets = root.ints(key, 0, count - 1);
-  only(root, key, std::ssize(sets) == count, "a list of n_q");
+  root.only(key, std::ssize(sets) == count, "a list of n_q");
   m.schedule.assign(sets.begin(), sets.end());
 }
 
@@ -125,11 +122,11 @@ ModelConfig load_model_config(const Config& root, const std::string& dir) {
   m.files = moshi::load_files(root);
   m.mimi = moshi::load_mimi(dir, m.files);
   m.card = root.i("card", 1, 1 << 20);
-  only(root, "card", m.card == m.mimi.codebook_size, "the number of Mimi's codes");
+  root.only("card", m.card == m.mimi.codebook_size, "the number of Mimi's codes");
   load_codebooks(root, m);
   m.text_in = root.i("text_card", 8, 1 << 20);
   m.text_out = root.opt_i("text_card_out", m.text_in, kPad + 1, m.text_in);
-  only(root, "existing_text_padding_id", root.opt_i("existing_text_padding_id", kPad) == kPad, "3");
+  root.only("existing_text_padding_id", kPad);
   m.biased = root.opt_b("bias_proj", false);
   m.rank = root.i("depformer_low_rank_embeddings", 1, kMostWidth);
   load_conditions(root, m);
@@ -137,8 +134,8 @@ ModelConfig load_model_config(const Config& root, const std::string& dir) {
   const double frames =
       tts.f("audio_delay", 0, 30) * double(m.mimi.sample_rate) / double(m.mimi.hop());
   m.delay = static_cast<int>(frames + 1e-9);
-  m.ahead = static_cast<int>(tts.i("second_stream_ahead", 1, 64));
-  only(tts, "multistream", !tts.opt_b("multistream", false), "false");
+  m.ahead = tts.i<int>("second_stream_ahead", 1, 64);
+  tts.only("multistream", false);
   m.voice_ending = concat(".", id.s("sig"), "@", id.i("epoch"));
   return m;
 }

@@ -13,7 +13,6 @@ namespace {
 
 /// Chunks of one frame, then of two; a frame is 80 ms.
 constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
-constexpr const char* kRandom = "default";
 
 /// Opens the vocabulary. Random weights need none.
 Unigram open_words(const LoadSpec& spec, const ModelConfig& config) {
@@ -34,21 +33,18 @@ KyutaiTts::KyutaiTts(const LoadSpec& spec)
     return spec.dummy ? dummy_weights({}) : stored(config, join_path(spec.dir, name));
   };
   weights_ = std::make_unique<Weights>(open(open_lm, config_, config_.files.weights));
-  weights_->build([&] {
-    lm_ = spec.part("ar",
-                    [&] { return std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
-  });
+  lm_ = load_part(spec, "ar", *weights_,
+                  [&] { return std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
   const Weights mimi(open(moshi::open_mimi, config_.mimi, config_.files.codec));
-  mimi.build(
+  codec_ = load_part(
+      spec, "codec", mimi,
       [&] {
-        codec_ = spec.part("codec", [&] {
-          return std::make_unique<MimiDecoder>(config_.mimi, mimi, codec_weights(spec.weights));
-        });
+        return std::make_unique<MimiDecoder>(config_.mimi, mimi, codec_weights(spec.weights));
       },
       {"encoder.*", "encoder_transformer.*", "downsample.*", "quantizer.*.input_proj.weight",
        "quantizer.rvq_rest.vq.layers.*"});
   move_networks(spec, *lm_, *codec_);
-  stage_ = std::make_unique<CodecStage<MimiDecoder, MimiJob>>(*codec_);
+  stage_ = std::make_unique<CodecStage<MimiDecoder>>(*codec_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);
   load_voices(spec);
@@ -57,26 +53,16 @@ KyutaiTts::KyutaiTts(const LoadSpec& spec)
 
 void KyutaiTts::load_voices(const LoadSpec& spec) {
   files_ = open_voices(config_, spec);
-  files_->add_to(info_, "a published voice");
-  if (files_->empty()) {
-    if (!spec.dummy) {
-      load_fault(
-          join_path(spec.dir, "voices"), "",
-          concat("has no voice; run 'syrinx hub pull ", kKnownVoices, "', or copy files *",
-                 config_.voice_ending, ".safetensors of the repository ", kVoices, " into it"));
-    }
-    random_ = random_voice(config_);
-    info_.speech.voices = {{kRandom, "random numbers"}};
-    info_.speech.default_voice = kRandom;
-  }
-  // Reads the default voice at once, so that a file of another model is refused now.
-  if (!random_) files_->read(info_.speech.default_voice);
+  files_->publish(
+      spec, info_, {}, [this] { return random_voice(config_); }, "voices",
+      concat("run 'syrinx hub pull ", kKnownVoices, "', or copy files *", config_.voice_ending,
+             ".safetensors of the repository ", kVoices, " into it"));
   info_.speech.no_cloning = "Kyutai TTS has only the voices that its authors publish";
 }
 
 void KyutaiTts::describe(const LoadSpec& spec) {
   name("kyutai_tts", spec, "see the checkpoint (Kyutai's are CC-BY-4.0)");
-  set_rates(info_, config_.mimi);
+  set_rates(info_, config_.mimi.sample_rate, config_.mimi.hop());
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kToken;
   info_.speech.word_times = true;
@@ -98,15 +84,8 @@ void KyutaiTts::describe(const LoadSpec& spec) {
       {"codec", describe_codec(config_.mimi), codec_->bytes()}};
 }
 
-Result<std::shared_ptr<const SpeakerRows>> KyutaiTts::voice_of(const RequestVoice& voice) const {
-  if (voice.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
-  const std::string& name = voice.name.empty() ? info_.speech.default_voice : voice.name;
-  if (random_ && name == kRandom) return random_;
-  return files_->find(info_, name);
-}
-
 Result<Opened> KyutaiTts::open(const SpeechRequest& request) const {
-  auto voice = voice_of(request.voice);
+  auto voice = files_->find(info_, request.voice);
   if (!voice) return voice.error();
   const std::optional<float> scale = request.sampling.guidance;
   int guidance = config_.guidance_index(scale.value_or(State::kGuidance));
@@ -118,9 +97,7 @@ Result<Opened> KyutaiTts::open(const SpeechRequest& request) const {
     return Error{ErrorCode::kInvalid,
                  concat("unsupported guidance; the model was trained with ", values), "guidance"};
   }
-  auto opened = State::open(config_, *tokenizer_, voice.take(), guidance, lm_->open(), request);
-  if (!opened) return opened.error();
-  return Opened(opened.take());
+  return opened(State::open(config_, *tokenizer_, voice.take(), guidance, lm_->open(), request));
 }
 
 }  // namespace syrinx::kyutai_tts

@@ -27,16 +27,13 @@ class KyutaiTts : public LoadedPipeline {
  private:
   void load_voices(const LoadSpec& spec);
   void describe(const LoadSpec& spec);
-  Result<std::shared_ptr<const SpeakerRows>> voice_of(const RequestVoice& voice) const;
 
   ModelConfig config_;
   std::optional<Unigram> tokenizer_;
-  std::unique_ptr<const Weights> weights_;  // its tables are not copied
   std::unique_ptr<SpeechLm> lm_;
   std::unique_ptr<MimiDecoder> codec_;
   std::unique_ptr<ChunkStage> stage_;
   std::unique_ptr<VoiceFiles<SpeakerRows>> files_;
-  std::shared_ptr<const SpeakerRows> random_;  // voice for random weights without files
 };
 
 }  // namespace syrinx::kyutai_tts

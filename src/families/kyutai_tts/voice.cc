@@ -1,9 +1,8 @@
 #include "families/kyutai_tts/voice.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "families/loading/voice_tensors.h"
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/safetensors.h"
@@ -31,21 +30,17 @@ SpeakerRows read_voice(const ModelConfig& config, const std::string& path) {
   const int64_t width = config.speaker_width;
   if (!file.find(kTensor)) load_fault(path, kTensor, "is missing");
   const View stored = file.view(kTensor);
-  const bool real =
-      stored.dtype == DType::kF32 || stored.dtype == DType::kBF16 || stored.dtype == DType::kF16;
-  if (!real || stored.shape.dims() != 3 || stored.shape[0] != 1 || stored.shape[1] != width ||
+  if (stored.shape.dims() != 3 || stored.shape[0] != 1 || stored.shape[1] != width ||
       stored.shape[2] < 1 || stored.shape[2] > SpeakerRows::kMost) {
     load_fault(path, kTensor,
                concat("expected floats [1, ", width, ", 1 to ", SpeakerRows::kMost, "], got ",
                       dtype_name(stored.dtype), " ", stored.shape.str()));
   }
-  const Tensor numbers = to_f32(stored);
+  const Tensor numbers = stored_floats(stored, path, kTensor);
   SpeakerRows voice;
   voice.rows = static_cast<int>(stored.shape[2]);
   for (int t = 0; t < voice.rows; ++t)
     for (int64_t w = 0; w < width; ++w) voice.numbers.push_back(numbers.f32()[w * voice.rows + t]);
-  if (!std::ranges::all_of(voice.numbers, [](float x) { return std::isfinite(x); }))
-    load_fault(path, kTensor, "a number is not finite");
   voice.hash = hash_of(voice.numbers);
   return voice;
 }
@@ -81,12 +76,12 @@ std::unique_ptr<VoiceFiles<SpeakerRows>> open_voices(const ModelConfig& config,
       std::move(paths), [config](const std::string& path) { return read_voice(config, path); });
 }
 
-std::shared_ptr<const SpeakerRows> random_voice(const ModelConfig& config) {
-  auto voice = std::make_shared<SpeakerRows>();
-  voice->rows = 125;
-  voice->numbers.resize(static_cast<size_t>(voice->rows * config.speaker_width));
-  philox_normal(1, 0, 0, voice->numbers);
-  voice->hash = hash_of(voice->numbers);
+SpeakerRows random_voice(const ModelConfig& config) {
+  SpeakerRows voice;
+  voice.rows = 125;
+  voice.numbers.resize(static_cast<size_t>(voice.rows * config.speaker_width));
+  philox_normal(1, 0, 0, voice.numbers);
+  voice.hash = hash_of(voice.numbers);
   return voice;
 }
 

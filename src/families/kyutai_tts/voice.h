@@ -44,6 +44,6 @@ inline constexpr const char* kKnownVoices = "kyutai-tts-voices";
 std::unique_ptr<VoiceFiles<SpeakerRows>> open_voices(const ModelConfig& config,
                                                      const LoadSpec& spec);
 /// Makes a voice of small random numbers, for random weights.
-std::shared_ptr<const SpeakerRows> random_voice(const ModelConfig& config);
+SpeakerRows random_voice(const ModelConfig& config);
 
 }  // namespace syrinx::kyutai_tts

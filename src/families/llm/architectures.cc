@@ -22,7 +22,7 @@ using Rope = LayerKind::Rope;
 
 /// Returns sliding_window in positions; 0 if it is null or absent.
 int window_of(const Config& root) {
-  return static_cast<int>(root.opt_i("sliding_window", 0, 1, kMostPositions));
+  return root.opt_i<int>("sliding_window", 0, 1, kMostPositions);
 }
 
 /// Returns which layers have a window: from layer_types, or else from by_default(layer).
@@ -33,14 +33,12 @@ std::vector<bool> sliding_layers(const Config& root, int layers, auto by_default
     return out;
   }
   for (const std::string& type : root.strings("layer_types")) {
-    if (type != "full_attention" && type != "sliding_attention") {
-      root.fail("layer_types", shown(type) + " is not supported");
-    }
+    root.check("layer_types", type == "full_attention" || type == "sliding_attention",
+               shown(type) + " is not supported");
     out.push_back(type == "sliding_attention");
   }
-  if (std::ssize(out) != layers) {
-    root.fail("layer_types", concat("has ", out.size(), " items for ", layers, " layers"));
-  }
+  root.check("layer_types", std::ssize(out) == layers,
+             concat("has ", out.size(), " items for ", layers, " layers"));
   return out;
 }
 
@@ -52,24 +50,19 @@ void set_windows(const std::vector<bool>& sliding, int window, DecoderConfig& d)
     if (sliding[i]) d.layer_kinds[i].window = window;
 }
 
-void need_activation(const Config& root, const char* key, const char* want) {
-  if (root.opt_s(key, want) != want) root.fail(key, concat("must be ", want));
-}
-
 /// Reads sizes, positions and activation. All kinds except Gemma use it.
 DecoderConfig llama_like(const Config& root, double theta, int absent_head_dim = 0) {
   DecoderConfig d = load_llama_sizes(root, absent_head_dim);
   d.rope = load_rope(root, theta);
-  need_activation(root, "hidden_act", "silu");
+  root.only("hidden_act", "silu");
   return d;
 }
 
 void describe_llama(const Config& root, ModelConfig& m) {
   m.lm = load_llama_config(root, kTheta);
   const std::vector<bool> sliding = sliding_layers(root, m.lm.layers, [](int) { return false; });
-  if (std::count(sliding.begin(), sliding.end(), true) > 0) {
-    root.fail("layer_types", "layers with a sliding window are not supported");
-  }
+  root.check("layer_types", std::count(sliding.begin(), sliding.end(), true) == 0,
+             "layers with a sliding window are not supported");
 }
 
 /// All layers have the same window, if the config has one.
@@ -115,9 +108,8 @@ void describe_smollm3(const Config& root, ModelConfig& m) {
   const int64_t interval = root.opt_i("no_rope_layer_interval", 4, 1, 512);
   std::vector<int64_t> turned;
   if (root.has("no_rope_layers")) turned = root.ints("no_rope_layers", 0, 1);
-  if (!turned.empty() && std::ssize(turned) < d.layers) {
-    root.fail("no_rope_layers", concat("has ", turned.size(), " items for ", d.layers, " layers"));
-  }
+  root.check("no_rope_layers", turned.empty() || std::ssize(turned) >= d.layers,
+             concat("has ", turned.size(), " items for ", d.layers, " layers"));
   const auto turns = [&](int i) {
     return turned.empty() ? (i + 1) % interval != 0 : turned[static_cast<size_t>(i)] != 0;
   };
@@ -136,18 +128,16 @@ void read_longrope(const Config& root, const Config& rope, ModelConfig& m) {
                             ? rope.i("original_max_position_embeddings", 2, kMostPositions)
                             : root.i("original_max_position_embeddings", 2, kMostPositions);
   for (const double factor : rope.floats("short_factor")) {
-    if (!(factor > 0)) rope.fail("short_factor", concat(factor, " is not above 0"));
+    rope.check("short_factor", factor > 0, concat(factor, " is not above 0"));
     d.rope.factors.push_back(static_cast<float>(factor));
   }
-  if (std::ssize(d.rope.factors) != d.rope.dim / 2) {
-    rope.fail("short_factor",
-              concat("has ", d.rope.factors.size(), " numbers, expected ", d.rope.dim / 2));
-  }
+  rope.check("short_factor", std::ssize(d.rope.factors) == d.rope.dim / 2,
+             concat("has ", d.rope.factors.size(), " numbers, expected ", d.rope.dim / 2));
   const double stretched = rope.opt_f(
       "factor", static_cast<double>(m.max_positions) / static_cast<double>(first), 0, 1e6);
   const double gain =
       stretched > 1 ? std::sqrt(1 + std::log(stretched) / std::log(static_cast<double>(first))) : 1;
-  d.rope.gain = static_cast<float>(rope.opt_f("attention_factor", gain, 1e-3, 1e3));
+  d.rope.gain = rope.opt_f<float>("attention_factor", gain, 1e-3, 1e3);
   m.max_positions = std::min(m.max_positions, first);
 }
 
@@ -156,7 +146,7 @@ void read_longrope(const Config& root, const Config& rope, ModelConfig& m) {
 void describe_phi3(const Config& root, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   d = load_llama_sizes(root);
-  need_activation(root, "hidden_act", "silu");
+  root.only("hidden_act", "silu");
   d.names.qkv = "self_attn.qkv_proj";
   d.names.gate_up = "mlp.gate_up_proj";
   d.window = window_of(root);
@@ -167,10 +157,9 @@ void describe_phi3(const Config& root, ModelConfig& m) {
   const Config& partial = rope && rope->has("partial_rotary_factor") ? *rope : root;
   const double part = partial.opt_f("partial_rotary_factor", 1, 0, 1);
   d.rope.dim = static_cast<int>(d.head_dim * part + 1e-6);  // `part` may be a rounded quotient
-  if (d.rope.dim < 2 || d.rope.dim % 2 != 0) {
-    partial.fail("partial_rotary_factor", concat("rotates ", d.rope.dim, " of ", d.head_dim,
-                                                 " columns, expected an even number above 0"));
-  }
+  partial.check("partial_rotary_factor", d.rope.dim >= 2 && d.rope.dim % 2 == 0,
+                concat("rotates ", d.rope.dim, " of ", d.head_dim,
+                       " columns, expected an even number above 0"));
   if (!rope) return;
   const std::string type = rope->opt_s("rope_type", rope->opt_s("type", "default"));
   if (type == "longrope" || type == "su") return read_longrope(root, *rope, m);
@@ -181,10 +170,8 @@ void describe_phi3(const Config& root, ModelConfig& m) {
 /// stored minus one, a GELU gate, table rows times sqrt(hidden), and a scale of scores.
 DecoderConfig gemma_like(const Config& root, ModelConfig& m) {
   DecoderConfig d = load_llama_sizes(root, kGemmaHeadDim);
-  need_activation(root, "hidden_activation", "gelu_pytorch_tanh");
-  if (root.opt_b("use_bidirectional_attention", false)) {
-    root.fail("use_bidirectional_attention", "is not supported");
-  }
+  root.only("hidden_activation", "gelu_pytorch_tanh");
+  root.only("use_bidirectional_attention", false);
   d.mlp = MlpKind::kGeGlu;
   d.norm_order = NormOrder::kBoth;
   d.norm_offset = 1;
@@ -198,7 +185,7 @@ DecoderConfig gemma_like(const Config& root, ModelConfig& m) {
 /// Returns the cap that a key sets. A null value means no cap.
 float cap_of(const Config& root, const char* key, double absent) {
   if (root.raw().contains(key) && !root.has(key)) return 0;
-  return static_cast<float>(root.opt_f(key, absent, 1e-3, 1e6));
+  return root.opt_f<float>(key, absent, 1e-3, 1e6);
 }
 
 void describe_gemma2(const Config& root, ModelConfig& m) {
@@ -207,8 +194,7 @@ void describe_gemma2(const Config& root, ModelConfig& m) {
   m.lm.score_cap = cap_of(root, "attn_logit_softcapping", 50);
   m.logit_cap = cap_of(root, "final_logit_softcapping", 30);
   const auto sliding = sliding_layers(root, m.lm.layers, [](int i) { return i % 2 == 0; });
-  set_windows(sliding, static_cast<int>(root.opt_i("sliding_window", 4096, 1, kMostPositions)),
-              m.lm);
+  set_windows(sliding, root.opt_i<int>("sliding_window", 4096, 1, kMostPositions), m.lm);
 }
 
 /// Returns the rope of layers without a window. `rope` may set a divisor of positions, `factor`.
@@ -218,7 +204,7 @@ RopeSpec gemma3_rope(const Config& rope, double theta, int dim) {
   spec.dim = dim;
   const std::string type = rope.opt_s("rope_type", rope.opt_s("type", "default"));
   if (type == "linear") {
-    spec.factors.assign(static_cast<size_t>(dim / 2), static_cast<float>(rope.f("factor", 1, 1e6)));
+    spec.factors.assign(static_cast<size_t>(dim / 2), rope.f<float>("factor", 1, 1e6));
   } else if (type != "default") {
     rope.fail("rope_type", shown(type) + " is not supported");
   }
@@ -249,7 +235,7 @@ void describe_gemma3(const Config& root, ModelConfig& m) {
   d.layer_kinds.resize(static_cast<size_t>(d.layers));
   for (size_t i = 0; i < sliding.size(); ++i)
     if (sliding[i]) d.layer_kinds[i].rope = Rope::kLocal;
-  set_windows(sliding, static_cast<int>(root.opt_i("sliding_window", 4096, 1, kMostPositions)), d);
+  set_windows(sliding, root.opt_i<int>("sliding_window", 4096, 1, kMostPositions), d);
 }
 
 constexpr std::array<Architecture, 9> kArchitectures{{

@@ -156,7 +156,7 @@ TEST(LlmKinds, NameWhatTheyCannotHave) {
   below["short_factor"] = {1, 1, 1, 1, 1, 1, 1, -1};
   const Row rows[] = {
       {"mistral", {{"sliding_window", 0}}, "sliding_window"},
-      {"mistral", {{"hidden_act", "gelu"}}, "hidden_act: must be silu"},
+      {"mistral", {{"hidden_act", "gelu"}}, "hidden_act: only silu"},
       {"olmo2", {{"rope_parameters", {{"rope_type", "yarn"}}}}, "yarn is not supported"},
       {"smollm3", {{"no_rope_layers", {1, 0}}}, "no_rope_layers: has 2 items for 4 layers"},
       {"smollm3", {{"no_rope_layers", {1, 0, 2, 1}}}, "no_rope_layers"},
@@ -164,7 +164,7 @@ TEST(LlmKinds, NameWhatTheyCannotHave) {
       {"smollm3",
        {{"layer_types", {"full_attention", "linear_attention", "x", "x"}}},
        "linear_attention is not supported"},
-      {"gemma2", {{"hidden_activation", "gelu"}}, "must be gelu_pytorch_tanh"},
+      {"gemma2", {{"hidden_activation", "gelu"}}, "only gelu_pytorch_tanh"},
       {"gemma2", {{"query_pre_attn_scalar", 0}}, "query_pre_attn_scalar"},
       {"gemma2", {{"final_logit_softcapping", -1}}, "final_logit_softcapping"},
       {"gemma3_text", {{"use_bidirectional_attention", true}}, "use_bidirectional_attention"},

@@ -42,13 +42,12 @@ constexpr const char* kUnsupportedLists[] = {
 /// Refuses a checkpoint whose answers would differ from those of the authors' code.
 void refuse_unsupported(const Config& config) {
   for (const Unsupported& each : kUnsupported) {
-    if (config.opt_f(each.key, each.neutral, -1e9, 1e9) != each.neutral)
-      config.fail(each.key, "is not supported; remove it, or set it to " +
-                                std::to_string(static_cast<int>(each.neutral)));
+    config.check(each.key, config.opt_f(each.key, each.neutral, -1e9, 1e9) == each.neutral,
+                 "is not supported; remove it, or set it to " +
+                     std::to_string(static_cast<int>(each.neutral)));
   }
   for (const char* key : kUnsupportedLists) {
-    if (config.has(key) && !config.raw()[key].empty())
-      config.fail(key, "is not supported; remove it");
+    config.check(key, !config.has(key) || config.raw()[key].empty(), "is not supported; remove it");
   }
 }
 
@@ -94,7 +93,7 @@ ModelConfig load_model_config_as(const std::string& type, const Config& root) {
   m.vocab = root.i("vocab_size", 1, 1 << 24);
   m.max_positions = root.i("max_position_embeddings", 2, 1 << 24);
   const Architecture* architecture = architecture_of_type(m.type);
-  if (architecture == nullptr) root.fail("model_type", shown(m.type) + " is not supported");
+  root.check("model_type", architecture != nullptr, shown(m.type) + " is not supported");
   m.tied = root.opt_b("tie_word_embeddings", architecture->tied);
   architecture->describe(root, m);
   m.lm.rope_positions = std::min(m.max_positions, kCachedAngles);

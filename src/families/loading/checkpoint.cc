@@ -13,10 +13,10 @@ std::string model_type(const Config& root) {
 
 void load_sampling(const Config& config, SampleParams& out, const std::string& prefix) {
   const auto number = [&](const char* key, float absent, double least, double most) {
-    return static_cast<float>(config.opt_f(prefix + key, absent, least, most));
+    return config.opt_f<float>(prefix + key, absent, least, most);
   };
   out.temperature = number("temperature", out.temperature, 0, 100);
-  out.top_k = static_cast<int>(config.opt_i(prefix + "top_k", out.top_k, 0, 1 << 24));
+  out.top_k = config.opt_i<int>(prefix + "top_k", out.top_k, 0, 1 << 24);
   out.top_p = number("top_p", out.top_p, 0, 1);
   out.min_p = number("min_p", out.min_p, 0, 1);
   out.repetition_penalty = number("repetition_penalty", out.repetition_penalty, 0.01, 100);

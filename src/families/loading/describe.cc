@@ -13,6 +13,23 @@ std::string describe_decoder(const DecoderConfig& d) {
   return d.moe.shared_ffn > 0 ? concat(out, " and one of ", d.moe.shared_ffn) : out;
 }
 
+void set_rates(PipelineInfo& info, int64_t sample_rate, int64_t hop) {
+  info.speech.sample_rate = static_cast<int>(sample_rate);
+  info.speech.frame_rate = static_cast<double>(sample_rate) / static_cast<double>(hop);
+}
+
+void set_voices(PipelineInfo& info, std::vector<VoiceInfo> voices) {
+  info.speech.default_voice = voices.front().id;
+  info.speech.voices = std::move(voices);
+}
+
+void offer_speakers(PipelineInfo& info, int most, const char* description) {
+  std::vector<VoiceInfo> voices;
+  for (int speaker = 0; speaker < 10; ++speaker) voices.push_back({concat(speaker), description});
+  set_voices(info, std::move(voices));
+  info.offers.add("speaker", {0, static_cast<double>(most)});
+}
+
 void lack_draws(PipelineInfo& info) {
   info.offers.lack({"top_k", "top_p", "min_p", "repetition_penalty"},
                    "it samples no codes; 'temperature' scales its noise");

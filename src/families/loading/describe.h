@@ -39,13 +39,12 @@ CodecInfo codec_info(const Codec& codec) {
           codec.bytes()};
 }
 
-/// Sets the sample rate and frame rate to those of the codec.
-template <typename Codec>
-void set_rates(PipelineInfo& info, const Codec& codec) {
-  info.speech.sample_rate = static_cast<int>(codec.sample_rate);
-  info.speech.frame_rate =
-      static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
-}
+/// Sets the sample rate, in Hz, and the frame rate, for frames of `hop` samples.
+void set_rates(PipelineInfo& info, int64_t sample_rate, int64_t hop);
+/// Sets the voices; the first one is the default.
+void set_voices(PipelineInfo& info, std::vector<VoiceInfo> voices);
+/// Offers speakers that are numbers, 0 to `most`. Lists the first ten of them as voices.
+void offer_speakers(PipelineInfo& info, int most, const char* description);
 
 /// Removes the options of sampling from a model that samples no codes.
 void lack_draws(PipelineInfo& info);

@@ -23,6 +23,13 @@ class LoadedPipeline : public Pipeline {
     info_.licence = licence;
   }
 
+  /// Returns the request of a model whose sequence runs alone.
+  template <typename State>
+  static Result<Opened> opened(Result<std::unique_ptr<State>> sequence) {
+    if (!sequence) return sequence.error();
+    return Opened(sequence.take());
+  }
+
   PipelineInfo info_;
   Graph graph_;
   /// Weights, kept only if networks read tables in the mapped file or are loaded from them later.

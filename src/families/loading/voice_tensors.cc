@@ -10,10 +10,6 @@ Error unfit(const std::string& name, const std::string& what) {
   return {ErrorCode::kInvalid, concat("the voice's \"", name, "\" ", what), "voice"};
 }
 
-bool finite(std::span<const float> values) {
-  return std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
-}
-
 }  // namespace
 
 Tensor tensor_of(std::span<const int32_t> values) {
@@ -52,8 +48,22 @@ Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& n
                               ", expected ", count, " f32"));
   }
   std::vector<float> out(tensor->f32(), tensor->f32() + count);
-  if (!finite(out)) return unfit(name, "has numbers that are not finite");
+  if (!all_finite(out)) return unfit(name, "has numbers that are not finite");
   return out;
+}
+
+bool all_finite(std::span<const float> numbers) {
+  return std::ranges::all_of(numbers, [](float x) { return std::isfinite(x); });
+}
+
+Tensor stored_floats(const View& stored, const std::string& path, const std::string& name) {
+  const DType type = stored.dtype;
+  if (type != DType::kF32 && type != DType::kBF16 && type != DType::kF16)
+    load_fault(path, name, concat("expected floats, got ", dtype_name(type)));
+  Tensor numbers = to_f32(stored);
+  if (!all_finite({numbers.f32(), static_cast<size_t>(numbers.shape().count())}))
+    load_fault(path, name, "a number is not finite");
+  return numbers;
 }
 
 Result<Voice> embedding_voice(const std::string& family, const std::string& mode,
@@ -66,7 +76,8 @@ Result<Voice> embedding_voice(const std::string& family, const std::string& mode
     return refuse(concat("a speaker embedding of this model has ", width, " numbers, got ",
                          embedding.size()));
   }
-  if (!finite(embedding)) return refuse("the speaker embedding has numbers that are not finite");
+  if (!all_finite(embedding))
+    return refuse("the speaker embedding has numbers that are not finite");
   Voice voice{.family = family, .encoder = "given", .mode = mode};
   voice.tensors.emplace(name, tensor_of(embedding));
   return voice;

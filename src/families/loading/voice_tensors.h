@@ -22,6 +22,12 @@ Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& na
 /// Reads a tensor of `count` finite floats. Returns an Error for other tensors.
 Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& name, int64_t count);
 
+/// Returns whether all numbers are finite.
+bool all_finite(std::span<const float> numbers);
+/// Returns a tensor of a voice's file as f32. Throws LoadError for tensor `name` of the file `path`
+/// unless it has floats, all of them finite.
+Tensor stored_floats(const View& stored, const std::string& path, const std::string& name = "");
+
 /// Makes a voice of a client's speaker embedding, stored as f32 [width] with this name. Returns an
 /// Error for another size, or for numbers that are not finite.
 Result<Voice> embedding_voice(const std::string& family, const std::string& mode,

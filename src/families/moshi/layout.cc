@@ -3,46 +3,32 @@
 #include <algorithm>
 
 #include "io/file.h"
+#include "nn/llama_config.h"
 
 namespace syrinx::moshi {
 namespace {
 
 constexpr int64_t kMostWidth = 1 << 14;
-constexpr int64_t kMostHeadDim = 256;  // bound of the attention kernels
 // The package's names of files that config.json does not name (moshi:moshi/models/loaders.py).
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kCodec = "tokenizer-e351c8d8-checkpoint125.safetensors";
 constexpr const char* kTokenizer = "tokenizer_spm_32k_3.model";
 
-/// Refuses a number of heads that does not fit the width of a transformer, the value of `width`.
-void check_heads(const Config& c, const char* key, int64_t heads, const std::string& name,
-                 int64_t width) {
-  const int64_t dim = width / heads;
-  only(c, key, width % heads == 0 && dim % 8 == 0 && dim <= kMostHeadDim,
-       concat("a divisor of ", name, " into heads of a multiple of 8 numbers, at most ",
-              kMostHeadDim, ","));
-}
-
 }  // namespace
 
-void only(const Config& c, const char* key, bool fine, const std::string& what) {
-  if (!fine) c.fail(key, "only " + what + " is supported");
-}
-
 void check_options(const Config& c) {
-  for (const char* key : {"norm_emb", "quantize", "lora"})
-    only(c, key, !c.opt_b(key, false), "false");
-  only(c, "causal", c.opt_b("causal", true), "true");
-  only(c, "layer_scale", !c.has("layer_scale"), "null");
-  only(c, "gating", c.s("gating") == "silu", "silu");
-  only(c, "positional_embedding", c.s("positional_embedding") == "rope", "rope");
-  only(c, "kv_repeat", c.opt_i("kv_repeat", 1) == 1, "1");
+  for (const char* key : {"norm_emb", "quantize", "lora"}) c.only(key, false);
+  c.only("causal", true);
+  c.only("layer_scale", !c.has("layer_scale"), "null");
+  c.only("gating", c.s("gating") == "silu", "silu");
+  c.only("positional_embedding", c.s("positional_embedding") == "rope", "rope");
+  c.only("kv_repeat", 1);
 }
 
 Files load_files(const Config& root) {
   for (const char* key : {"moshi_name", "mimi_name", "tokenizer_name", "mimi_config_name"}) {
     const std::string name = root.opt_s(key, "");
-    only(root, key, name.find('/') == name.npos, "the name of a file in the same folder");
+    root.only(key, name.find('/') == name.npos, "the name of a file in the same folder");
   }
   return {root.opt_s("moshi_name", kWeights), root.opt_s("mimi_name", kCodec),
           root.opt_s("tokenizer_name", kTokenizer), root.opt_s("mimi_config_name", "")};
@@ -54,21 +40,20 @@ int gated_width(int wide, int hidden) {
 
 void set_heads(const Config& c, const char* heads_key, int64_t width, DecoderConfig& out) {
   out.hidden = static_cast<int>(width);
-  out.heads = out.kv_heads = static_cast<int>(c.i(heads_key, 1, 256));
-  check_heads(c, heads_key, out.heads, "the width", width);
-  out.head_dim = out.hidden / out.heads;
+  out.heads = out.kv_heads = c.i<int>(heads_key, 1, 256);
+  out.head_dim = head_size(c, heads_key, width, out.heads);
 }
 
 DecoderConfig load_transformer(const Config& c) {
   DecoderConfig d;
   set_heads(c, "num_heads", c.i("dim", 8, kMostWidth), d);
-  d.layers = static_cast<int>(c.i("num_layers", 1, 256));
+  d.layers = c.i<int>("num_layers", 1, 256);
   d.ffn = gated_width(static_cast<int>(c.f("hidden_scale", 0.1, 64) * d.hidden), d.hidden);
   const std::string norm = c.s("norm");
-  only(c, "norm", norm == "rms_norm" || norm == "rms_norm_f32", "rms_norm or rms_norm_f32");
+  c.only("norm", norm == "rms_norm" || norm == "rms_norm_f32", "rms_norm or rms_norm_f32");
   d.norm_eps = norm == "rms_norm" ? 1e-5f : 1e-8f;
   d.rope = {.theta = c.f("max_period", 1, 1e9), .layout = RopeLayout::kInterleaved};
-  d.window = static_cast<int>(c.i("context", 1, 1 << 14));
+  d.window = c.i<int>("context", 1, 1 << 14);
   d.names.qkv = "self_attn.qkv", d.names.gate_up = "mlp.gate_up";
   return d;
 }
@@ -90,24 +75,23 @@ MimiConfig load_mimi(const std::string& dir, const Files& files) {
   m.last_taps = sea.i("last_kernel_size", 1, 64);
   m.dilation_growth = sea.i("dilation_base", 1, 8);
   m.compress = sea.i("compress", 1, 64);
-  only(sea, "ratios", !m.ratios.empty() && m.ratios.size() <= 8, "a list of 1 to 8");
-  only(sea, "dilation_base", m.dilation() <= MimiConfig::kMostDilation,
-       concat("a dilation of at most ", MimiConfig::kMostDilation, " (", m.dilation(),
-              " in the last of n_residual_layers)"));
-  only(sea, "compress", m.filters % m.compress == 0, "a divisor of n_filters");
+  sea.only("ratios", !m.ratios.empty() && m.ratios.size() <= 8, "a list of 1 to 8");
+  sea.only("dilation_base", m.dilation() <= MimiConfig::kMostDilation,
+           concat("a dilation of at most ", MimiConfig::kMostDilation, " (", m.dilation(),
+                  " in the last of n_residual_layers)"));
+  sea.only("compress", m.filters % m.compress == 0, "a divisor of n_filters");
   m.layers = net.i("num_layers", 1, 256);
   m.heads = m.kv_heads = net.i("num_heads", 1, 256);
   m.ffn = net.i("dim_feedforward", 1, 1 << 16);
   m.window = net.i("context", 1, 4096);
   m.rope_theta = net.f("max_period", 1, 1e9);
-  only(net, "d_model", net.i("d_model", 1, kMostWidth) == m.hidden, "the dimension of seanet");
-  check_heads(net, "num_heads", m.heads, "d_model", m.hidden);
-  m.head_dim = m.hidden / m.heads;
+  net.only("d_model", net.i("d_model", 1, kMostWidth) == m.hidden, "the dimension of seanet");
+  m.head_dim = head_size(net, "num_heads", m.hidden, m.heads);
   m.codebook_dim = books.i("dimension", 1, kMostWidth);
   m.codebook_size = books.i("bins", 1, 1 << 20);
   m.codebooks = books.i("n_q", 2, 64);
   const double frame = static_cast<double>(m.sample_rate) / c.f("frame_rate", 0.1, 1000);
-  only(c, "frame_rate", m.hop() == frame, "half the rate that the ratios make of sample_rate");
+  c.only("frame_rate", m.hop() == frame, "half the rate that the ratios make of sample_rate");
   return m;
 }
 

@@ -14,8 +14,6 @@
 
 namespace syrinx::moshi {
 
-/// Fails with "only `what` is supported" unless `fine`.
-void only(const Config& c, const char* key, bool fine, const std::string& what);
 /// Refuses options of the package that no family supports.
 void check_options(const Config& c);
 

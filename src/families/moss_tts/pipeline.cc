@@ -59,13 +59,12 @@ MossTts::MossTts(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   lm_ = load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });
   move_networks(spec, *lm_, *codec_);
-  stage_ = std::make_unique<CodecStage<MossCodec, MossCodecJob>>(*codec_);
+  stage_ = std::make_unique<CodecStage<MossCodec>>(*codec_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);
   name("moss_tts", spec, "Apache-2.0");
-  set_rates(info_, codec_->config());
-  info_.speech.voices = {{"default", "a voice that the model makes up"}};
-  info_.speech.default_voice = "default";
+  set_rates(info_, codec_->config().sample_rate, codec_->config().hop());
+  set_voices(info_, {{"default", "a voice that the model makes up"}});
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kToken;
   info_.speech.context = true;

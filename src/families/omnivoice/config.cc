@@ -20,27 +20,21 @@ bool claims(const Config& root) { return model_type(root) == "omnivoice"; }
 ModelConfig load_model_config(const Config& root) {
   const Config text = root.sub("llm_config");
   ModelConfig m;
-  if (const std::string type = text.s("model_type"); type != "qwen3") {
-    text.fail("model_type", "expected qwen3, got " + type);
-  }
+  text.only("model_type", text.s("model_type") == "qwen3", "qwen3");
   m.lm = load_llama_config(text, kTheta);
-  m.lm.head_dim = static_cast<int>(text.opt_i("head_dim", kQwen3HeadDim, 8, 256));
+  m.lm.head_dim = text.opt_i<int>("head_dim", kQwen3HeadDim, 8, 256);
   m.lm.qk_norm = true;
   m.lm.causal = false;
   m.vocab = text.i("vocab_size", 1, 1 << 24);
   m.positions =
       std::min(text.opt_i("max_position_embeddings", kMostPositions, 64, 1 << 24), kMostPositions);
   m.lm.rope_positions = std::min<int64_t>(m.positions, 4096);
-  if (text.opt_b("use_sliding_window", false)) {
-    text.fail("use_sliding_window", "windows of attention are not supported");
-  }
+  text.only("use_sliding_window", false);
   m.codebooks = root.i("num_audio_codebook", 1, 32);
   m.choices = root.i("audio_vocab_size", 3, 1 << 16);
-  m.mask = static_cast<int32_t>(root.i("audio_mask_id", 0, 1 << 16));
-  if (m.mask != m.codes()) {
-    root.fail("audio_mask_id",
-              concat("expected ", m.codes(), ", the last of audio_vocab_size; got ", m.mask));
-  }
+  m.mask = root.i<int32_t>("audio_mask_id", 0, 1 << 16);
+  root.check("audio_mask_id", m.mask == m.codes(),
+             concat("expected ", m.codes(), ", the last of audio_vocab_size; got ", m.mask));
   return m;
 }
 

@@ -25,12 +25,9 @@ XCodecConfig codec_sizes(const LoadSpec& spec, const ModelConfig& config, const 
   const std::string file = join_path(spec.dir, join_path(kCodec, "config.json"));
   if (!is_file(file)) return sizes;  // random weights, or a copy without this file
   const Config root = Config::load(file);
-  if (const std::string type = model_type(root); type != "higgs_audio_v2_tokenizer") {
-    root.fail("model_type", concat("expected higgs_audio_v2_tokenizer, got ", type));
-  }
-  if (const int64_t rate = root.i("sample_rate", 1, 1 << 20); rate != sizes.codec.sample_rate) {
-    root.fail("sample_rate", concat("expected ", sizes.codec.sample_rate, ", got ", rate));
-  }
+  root.only("model_type", model_type(root) == "higgs_audio_v2_tokenizer",
+            "higgs_audio_v2_tokenizer");
+  root.same("sample_rate", sizes.codec.sample_rate, "the rate of the codec");
   return sizes;
 }
 
@@ -66,9 +63,8 @@ OmniVoice::OmniVoice(const LoadSpec& spec)
 void OmniVoice::describe(const LoadSpec& spec) {
   name(kFamily, spec, "Apache-2.0 (code; see the checkpoint)");
   const CodecInfo codec = codec_info(*codec_);
-  set_rates(info_, codec_->config());
-  info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
-  info_.speech.default_voice = "default";
+  set_rates(info_, codec.sample_rate, codec.hop);
+  set_voices(info_, {{"default", "a voice that the model makes up, another for each seed"}});
   info_.speech.languages = languages();
   info_.speech.late_text = LateText::kSentence;
   info_.speech.no_cloning =
@@ -99,10 +95,8 @@ Result<Opened> OmniVoice::open(const SpeechRequest& request) const {
     if (!voice) return voice.error();
     heard = voice.take();
   }
-  auto state = State::open(config_, *prompter_, info_.speech.frame_rate, std::move(style),
-                           std::move(heard), request);
-  if (!state) return state.error();
-  return Opened(state.take());
+  return opened(State::open(config_, *prompter_, info_.speech.frame_rate, std::move(style),
+                            std::move(heard), request));
 }
 
 }  // namespace syrinx::omnivoice

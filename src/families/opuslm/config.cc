@@ -17,7 +17,7 @@ std::string type_of(const Config& root) {
 }
 
 ControlIds load_ids(const Config& root, int64_t below) {
-  const auto id = [&](const char* key) { return static_cast<int32_t>(root.i(key, 0, below - 1)); };
+  const auto id = [&](const char* key) { return root.i<int32_t>(key, 0, below - 1); };
   ControlIds ids;
   ids.pad = id("pad_token_id");
   ids.end = id("eos_token_id");
@@ -32,7 +32,7 @@ ControlIds load_ids(const Config& root, int64_t below) {
   ids.plain_tts = id("codec_ssl_plain_tts_task_token_id");
   ids.text_dialogue = id("text_dialogue_task_token_id");
   ids.audio_dialogue = id("audio_dialogue_task_token_id");
-  if (ids.pad != 0) root.fail("pad_token_id", "must be 0");
+  root.check("pad_token_id", ids.pad == 0, "must be 0");
   return ids;
 }
 
@@ -62,32 +62,29 @@ ModelConfig load_model_config(const Config& root) {
   m.max_positions = root.i("max_position_embeddings", 64, 1 << 24);
   m.lm.rope_positions = m.max_positions;
   m.streams = root.i("nq", 2, 64);
-  const auto at = [&](const char* key) { return static_cast<int32_t>(root.i(key, 0, m.vocab)); };
+  const auto at = [&](const char* key) { return root.i<int32_t>(key, 0, m.vocab); };
   m.first_unit = at("ssl_token_start");
   m.first_code = at("codec_token_start");
   m.first_word = at("text_token_start");
   m.units = at("ssl_token_end") - m.first_unit;
   m.words = at("text_token_end") - m.first_word;
   const int64_t codes = at("codec_token_end") - m.first_code;
-  if (m.units < 1 || m.first_unit + m.units != m.first_code) {
-    root.fail("ssl_token_end", "must be above ssl_token_start, and equal codec_token_start");
-  }
-  if (codes < 1 || codes % (m.streams - 1) != 0 || m.first_code + codes != m.first_word) {
-    root.fail("codec_token_end", concat("must equal text_token_start, and the number of codes must "
-                                        "be above 0 and a multiple of ",
-                                        m.streams - 1, " (nq - 1)"));
-  }
-  if (m.words < 1) root.fail("text_token_end", "must be above text_token_start");
+  root.check("ssl_token_end", m.units >= 1 && m.first_unit + m.units == m.first_code,
+             "must be above ssl_token_start, and equal codec_token_start");
+  root.check("codec_token_end",
+             codes >= 1 && codes % (m.streams - 1) == 0 && m.first_code + codes == m.first_word,
+             concat("must equal text_token_start, and the number of codes must "
+                    "be above 0 and a multiple of ",
+                    m.streams - 1, " (nq - 1)"));
+  root.check("text_token_end", m.words >= 1, "must be above text_token_start");
   m.codes = codes / (m.streams - 1);
-  if (root.opt_i("codec_per_stream_size", m.codes) != m.codes) {
-    root.fail("codec_per_stream_size", concat("must be ", m.codes, ", as in the ranges of tokens"));
-  }
+  root.same("codec_per_stream_size", m.codes, "the number of codes in the ranges of tokens");
   m.ids = load_ids(root, m.first_unit);
   m.speaker_frames = root.opt_i("speaker_prompt_length", 500, 1, 1 << 16);
   m.least_steps = root.opt_i("audio_minlen", kLeastSteps, 0, 1 << 16);
   m.sample_rate = static_cast<double>(root.opt_i("dac_sample_rate", 16000, 1000, 192000));
-  m.temperature = static_cast<float>(root.opt_f("audio_temperature", 0.8, 0, 100));
-  m.top_k = static_cast<int>(root.opt_i("audio_topk", 30, 0, 1 << 20));
+  m.temperature = root.opt_f<float>("audio_temperature", 0.8, 0, 100);
+  m.top_k = root.opt_i<int>("audio_topk", 30, 0, 1 << 20);
   m.codec = root.opt_s("dac_hf_model_tag", "ftshijt/espnet_codec_dac_large_v1.4_360epoch");
   m.xeus = root.opt_s("xeus_hf_model_tag", "espnet/xeus");
   m.xeus_file = root.opt_s("xeus_checkpoint_filename", "model/xeus_checkpoint_new.pth");

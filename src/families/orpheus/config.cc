@@ -29,7 +29,8 @@ bool claims(const Config& root) {
 bool claims_file(const GgufFile& file) {
   constexpr const char* kTokens = "tokenizer.ggml.tokens";
   if (file.text("general.architecture", "") != "llama" || !file.has(kTokens)) return false;
-  return std::ranges::find(file.list(kTokens).texts, kFirstCode) != file.list(kTokens).texts.end();
+  return std::ranges::find(file.list(kTokens).texts, std::string_view(kFirstCode.name)) !=
+         file.list(kTokens).texts.end();
 }
 
 ModelConfig config_of(const llm::ModelConfig& llama) {
@@ -39,42 +40,26 @@ ModelConfig config_of(const llm::ModelConfig& llama) {
   return m;
 }
 
-TokenIds load_ids(const Tokenizer& tokenizer) {
-  const auto custom = [&](int number) {
-    return tokenizer.need_id("<custom_token_" + std::to_string(number) + ">");
-  };
-  TokenIds ids;
-  ids.begin_of_text = tokenizer.need_id("<|begin_of_text|>");
-  ids.end_of_text = tokenizer.need_id("<|eot_id|>");
-  ids.start_of_speech = custom(1);
-  ids.end_of_speech = custom(2);
-  ids.start_of_human = custom(3);
-  ids.end_of_human = custom(4);
-  ids.start_of_ai = custom(5);
-  ids.first_code = tokenizer.need_id(kFirstCode);
-  ids.audio = tokenizer.id("<|audio|>").value_or(0);
-  return ids;
-}
-
-TokenIds published_ids() {
-  return {128000, 128009, 128259, 128260, 128261, 128257, 128258, 128266, 0};
-}
-
-void check_ids(const ModelConfig& c, const std::string& where) {
-  const auto last = static_cast<int64_t>(c.ids.first_code) + kFrameTokens * c.block;
-  if (c.ids.end_of_speech >= c.ids.first_code || last > c.vocab) {
+void load_ids(const Tokenizer* tokenizer, std::span<const Token> before,
+              std::span<const Token> behind, const std::string& where, ModelConfig& c) {
+  const auto id_of = [&](const Token& token) {
+    const bool optional = token.published == 0;
+    const int32_t id = !tokenizer ? token.published
+                       : optional ? tokenizer->id(token.name).value_or(0)
+                                  : tokenizer->need_id(token.name);
+    if (id < c.vocab) return id;
     load_fault(where, "vocab_size",
-               concat("the codes are ids ", c.ids.first_code, " to ", last - 1, " (", kFrameTokens,
-                      " blocks of ", c.block, ", as many as the codec has), but the model has ",
-                      c.vocab, " ids"));
-  }
-  for (const int32_t id :
-       {c.ids.begin_of_text, c.ids.end_of_text, c.ids.start_of_human, c.ids.end_of_human,
-        c.ids.start_of_ai, c.ids.start_of_speech, c.ids.audio}) {
-    if (id < 0 || id >= c.vocab) {
-      load_fault(where, "vocab_size", concat("the tokenizer's id ", id, " is not below ", c.vocab));
-    }
-  }
+               concat("the id ", id, " of ", token.name, " is not below ", c.vocab));
+  };
+  for (const Token& token : before) c.before.push_back(id_of(token));
+  for (const Token& token : behind) c.behind.push_back(id_of(token));
+  c.end_of_speech = id_of(kSpeechEnd), c.first_code = id_of(kFirstCode);
+  const int64_t last = c.first_code + kFrameTokens * c.block;
+  if (c.end_of_speech < c.first_code && last <= c.vocab) return;
+  load_fault(where, "vocab_size",
+             concat("the codes are ids ", c.first_code, " to ", last - 1, " (", kFrameTokens,
+                    " blocks of ", c.block, ", as many as the codec has), but the model has ",
+                    c.vocab, " ids"));
 }
 
 }  // namespace syrinx::orpheus

@@ -23,12 +23,11 @@ std::vector<std::string> languages_and_genders() {
 /// Returns an edition by the authors of Orpheus, as in their package (orpheus_tts/engine_class.py).
 Edition of_language(std::vector<const char*> named, const char* language,
                     std::vector<std::string> voices) {
-  using T = TokenIds;
   return {.name = "Orpheus",
           .marker = "",
           .named = std::move(named),
-          .before = {&T::start_of_human, &T::begin_of_text},
-          .behind = {&T::end_of_text, &T::end_of_human, &T::start_of_ai, &T::start_of_speech},
+          .before = {kHuman, kBegin},
+          .behind = {kTurnEnd, kHumanEnd, kAi, kSpeech},
           .voice_begin = "",
           .voice_end = ": ",
           .cleaned = true,
@@ -39,13 +38,12 @@ Edition of_language(std::vector<const char*> named, const char* language,
 }
 
 const std::vector<Edition>& editions() {
-  using T = TokenIds;
   static const std::vector<Edition> kAll{
       // maya-research/Veena, as in the example of its model card.
       {.name = "Veena",
        .marker = "<spk_kavya>",
-       .before = {&T::start_of_human},
-       .behind = {&T::end_of_human, &T::start_of_ai, &T::start_of_speech},
+       .before = {kHuman},
+       .behind = {kHumanEnd, kAi, kSpeech},
        .voice_begin = "<spk_",
        .voice_end = "> ",
        .voice_is_token = true,
@@ -56,8 +54,8 @@ const std::vector<Edition>& editions() {
       // maya-research/maya1 (transformers_inference.py), whose tokenizer also writes a first token.
       {.name = "Maya1",
        .marker = "<laugh_harder>",
-       .before = {&T::begin_of_text, &T::start_of_human, &T::begin_of_text},
-       .behind = {&T::end_of_text, &T::end_of_human, &T::start_of_ai, &T::start_of_speech},
+       .before = {kBegin, kHuman, kBegin},
+       .behind = {kTurnEnd, kHumanEnd, kAi, kSpeech},
        .voice_begin = "<description=\"",
        .voice_end = "\"> ",
        .description =
@@ -75,8 +73,8 @@ const std::vector<Edition>& editions() {
       {.name = "svara",
        .marker = "",
        .named = {"svara"},
-       .before = {&T::begin_of_text, &T::start_of_human, &T::audio},
-       .behind = {&T::end_of_human, &T::end_of_text, &T::start_of_ai, &T::start_of_speech},
+       .before = {kBegin, kHuman, kAudio},
+       .behind = {kHumanEnd, kTurnEnd, kAi, kSpeech},
        .voice_begin = "",
        .voice_end = ": ",
        .voices = languages_and_genders(),

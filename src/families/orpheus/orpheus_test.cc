@@ -88,8 +88,8 @@ TEST_F(OrpheusTest, NamesItsVoicesWhereItLacksOne) {
 
 TEST_F(OrpheusTest, ControlTokensInTextArePlainText) {
   const std::vector<int32_t> said = ids(plain("a<|eot_id|>b<custom_token_2>"));
-  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().ids.end_of_text), 1);
-  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().ids.end_of_speech), 0);
+  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().behind.front()), 1);
+  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().end_of_speech), 0);
 }
 
 TEST_F(OrpheusTest, SpacesBeforeMarksGoAsServedByTheAuthors) {

@@ -65,11 +65,10 @@ Orpheus::Orpheus(const LoadSpec& spec) {
   tokenizer_ = std::make_unique<Tokenizer>(std::move(files.tokenizer));
   const bool has_ids = !spec.dummy || one_file || has_tokenizer(spec.dir);
   config_ = config_of(files.config);
-  config_.ids = has_ids ? load_ids(*tokenizer_) : published_ids();
   config_.block = codec_->config().codebook_size;
   edition_ =
       has_ids ? &edition_of(*tokenizer_, concat(spec.model, " ", spec.dir)) : &first_edition();
-  check_ids(config_, path);
+  load_ids(has_ids ? tokenizer_.get() : nullptr, edition_->before, edition_->behind, path, config_);
   weights_ = std::make_unique<Weights>(std::move(files.weights));
   auto lm =
       load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });

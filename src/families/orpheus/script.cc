@@ -74,9 +74,9 @@ class Script : public SpokenScript {
   /// Writes the human's turn, then the beginning of the answer.
   void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     past.clear();
-    for (const auto id : edition_.before) out.add(config_.ids.*id);
+    out.add(config_.before);
     out.add(now.ids);
-    for (const auto id : edition_.behind) out.add(config_.ids.*id);
+    out.add(config_.behind);
   }
 
   void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
@@ -121,7 +121,7 @@ class Script : public SpokenScript {
 }  // namespace
 
 SpokenModel spoken_model(const ModelConfig& config, const Edition& edition) {
-  return {.pattern = {.delays = {0}, .marks = {}, .drain = DelayDrain::kFree},
+  return {.pattern = DelayPattern::none(1),
           .max_positions = config.max_positions,
           .sampling = edition.sampling,
           .spare_steps = kSpareSteps,

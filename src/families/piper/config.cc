@@ -24,20 +24,19 @@ bool is_plain_voice(const std::string& name) {
 void read_ids(const Config& config, PiperConfig& c) {
   const Config map = config.sub("phoneme_id_map");
   const std::vector<std::string> keys = map.keys();
-  if (keys.size() > kMostPhonemes) config.fail("phoneme_id_map", "has too many phonemes");
+  config.check("phoneme_id_map", keys.size() <= kMostPhonemes, "has too many phonemes");
   for (const std::string& key : keys) {
     const bool one = map.raw().at(key).is_number();
     const std::vector<int64_t> ids =
         one ? std::vector{map.i(key, 0, kMostId)} : map.ints(key, 0, kMostId);
-    if (ids.size() > kMostIdsOfOne) map.fail(key, "has too many ids");
+    map.check(key, ids.size() <= kMostIdsOfOne, "has too many ids");
     c.ids[normalize(key, NormalForm::kNfd)].assign(ids.begin(), ids.end());
   }
   for (const auto& [key, ids] : {std::pair{"^", &c.begin}, {"_", &c.pad}, {"$", &c.end}}) {
     const auto found = c.ids.find(key);
-    if (found == c.ids.end() || found->second.empty()) {
-      config.fail("phoneme_id_map", concat("expected ids for '", key, "', with which a text ",
-                                           "begins, is padded or ends"));
-    }
+    config.check(
+        "phoneme_id_map", found != c.ids.end() && !found->second.empty(),
+        concat("expected ids for '", key, "', with which a text ", "begins, is padded or ends"));
     *ids = found->second;
   }
 }
@@ -52,7 +51,7 @@ void read_speakers(const Config& config, PiperConfig& c) {
       }
     }
   }
-  c.default_speaker = static_cast<int>(config.opt_i("default_speaker_id", 0, 0, count - 1));
+  c.default_speaker = config.opt_i<int>("default_speaker_id", 0, 0, count - 1);
 }
 
 }  // namespace
@@ -60,21 +59,19 @@ void read_speakers(const Config& config, PiperConfig& c) {
 PiperConfig PiperConfig::from(const Config& config) {
   PiperConfig c;
   const Config audio = config.sub("audio");
-  c.sample_rate = static_cast<int>(audio.i("sample_rate", 8000, 48000));
+  c.sample_rate = audio.i<int>("sample_rate", 8000, 48000);
   c.quality = audio.opt_s("quality", "");
   c.dataset = config.opt_s("dataset", "");
   const std::string type = config.opt_s("phoneme_type", "espeak");
-  if (type != "espeak" && type != "text") {
-    config.fail("phoneme_type", concat("expected espeak or text, got '", type,
-                                       "', whose phonemes need another program"));
-  }
+  config.check(
+      "phoneme_type", type == "espeak" || type == "text",
+      concat("expected espeak or text, got '", type, "', whose phonemes need another program"));
   c.espeak = type == "espeak";
   if (c.espeak) {
     const Config espeak = config.sub("espeak");
     c.espeak_voice = espeak.s("voice");
-    if (!is_plain_voice(c.espeak_voice)) {
-      espeak.fail("voice", "expected letters, digits, '-', '_' and '+'");
-    }
+    espeak.check("voice", is_plain_voice(c.espeak_voice),
+                 "expected letters, digits, '-', '_' and '+'");
   }
   const auto language = config.opt_sub("language");
   c.language = language_code(language ? language->opt_s("family", "") : "");

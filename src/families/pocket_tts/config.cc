@@ -23,7 +23,7 @@ struct Yaml {
   }
   bool b(const std::string& key, bool absent) const { return has(key) ? file.b(key) : absent; }
   void only(const std::string& key, bool fine, const std::string& what) const {
-    if (!fine) file.fail(key, "only " + what + " is supported");
+    file.check(key, fine, "only " + what + " is supported");
   }
   /// Refuses a number of heads that does not fit the width of a transformer, the value of `name`.
   void check_heads(const std::string& at, int64_t heads, int64_t width,

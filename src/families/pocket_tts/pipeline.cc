@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/mimi_layers.h"
+#include "families/codec_stage.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/pocket_tts/state.h"
@@ -14,14 +15,6 @@ namespace {
 /// Chunks of one frame, then of four; a frame is 80 ms.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
 constexpr const char* kNoVoice = "default";  // name of a voice that the model makes up
-/// Default voices of the authors' code, one per language (pocket_tts/default_parameters.py).
-constexpr const char* kUsuals[] = {"alba",   "giovanni", "lola", "juergen",
-                                   "rafael", "estelle",  "daan"};
-
-struct LatentStream : StreamState {
-  explicit LatentStream(MimiState fresh) : state(std::move(fresh)) {}
-  MimiState state;
-};
 
 /// Returns value `at` of torch.linspace(0, 1, count).
 float fade_in(int64_t at, int64_t count) {
@@ -53,27 +46,25 @@ LatentStage::LatentStage(const ModelConfig& config, const Weights& root, WeightT
 }
 
 std::unique_ptr<StreamState> LatentStage::open(Bundle) const {
-  return std::make_unique<LatentStream>(decoder_.open());
+  return std::make_unique<CodecStream>(decoder_.open());
 }
 
 void LatentStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const std::span<MimiOutput> outputs = take_array<MimiOutput>(ctx, std::ssize(jobs));
+  const std::span<FrameJob> outputs = take_array<FrameJob>(ctx, std::ssize(jobs));
   // The first sample of each job.
   const std::span<int64_t> begins = take_array<int64_t>(ctx, std::ssize(jobs));
   for (size_t i = 0; i < jobs.size(); ++i) {
-    MimiState& state = static_cast<LatentStream*>(jobs[i].state)->state;
+    CodecState& state = static_cast<CodecStream*>(jobs[i].state)->state;
     outputs[i] = {&state, jobs[i].fresh, jobs[i].out};
-    begins[i] = state.frames() * config_.decoder.hop();
+    begins[i] = state.frames * config_.decoder.hop();
   }
   const int64_t width = config_.latent;
-  decoder_.run(ctx, outputs, [&](std::span<const PassPart> parts) {
-    int64_t frames = 0;
-    for (const PassPart& part : parts) frames += part.frames;
-    const View latent = take_rows(ctx, frames, config_.decoder.hidden);
+  decoder_.run(ctx, outputs, [&](const CodecPass& pass) {
+    const View latent = take_rows(ctx, pass.frames(), config_.decoder.hidden);
     const Arena::Mark pass_mark(ctx.arena);
-    const View rows = take_rows(ctx, frames, width);
-    for (const PassPart& part : parts) {
+    const View rows = take_rows(ctx, pass.frames(), width);
+    for (const PassPart& part : pass.parts()) {
       const ChunkJob& job = jobs[part.job];
       const float* from = job.values.data() + (job.left + part.from) * width;
       float* to = rows.f32() + part.begin * width;
@@ -140,15 +131,11 @@ void PocketTts::load_voices(const LoadSpec& spec) {
 
 void PocketTts::describe(const LoadSpec& spec) {
   name("pocket_tts", spec, "CC-BY-4.0");
-  info_.speech.sample_rate = static_cast<int>(config_.decoder.sample_rate);
-  info_.speech.frame_rate = config_.frame_rate();
-  files_->add_to(info_, "a voice from the checkpoint's folder embeddings/");
-  if (files_->empty()) {
-    info_.speech.voices = {{kNoVoice, "a voice that the model makes up"}};
-    info_.speech.default_voice = kNoVoice;
-  }
-  const auto usual = std::ranges::find_if(kUsuals, [&](auto name) { return files_->has(name); });
-  if (usual != std::end(kUsuals)) info_.speech.default_voice = *usual;
+  set_rates(info_, config_.decoder.sample_rate, config_.decoder.hop());
+  // The default voices of the authors' code, one per language (pocket_tts/default_parameters.py).
+  files_->add_to(info_, "a voice from the checkpoint's folder embeddings/",
+                 {"alba", "giovanni", "lola", "juergen", "rafael", "estelle", "daan"});
+  if (files_->empty()) set_voices(info_, {{kNoVoice, "a voice that the model makes up"}});
   lack_draws(info_);
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kSentence;
@@ -172,15 +159,13 @@ Result<std::shared_ptr<const VoiceRows>> PocketTts::voice_of(const RequestVoice&
   if (voice.data) return rows_of(config_, *lm_, *voice.data);
   const std::string& name = voice.name.empty() ? info_.speech.default_voice : voice.name;
   if (name == kNoVoice && !files_->has(name)) return std::shared_ptr<const VoiceRows>();
-  return files_->find(info_, name);
+  return files_->find(info_, voice);
 }
 
 Result<Opened> PocketTts::open(const SpeechRequest& request) const {
   auto voice = voice_of(request.voice);
   if (!voice) return voice.error();
-  auto opened = State::open(config_, *reader_, *lm_, voice.take(), request);
-  if (!opened) return opened.error();
-  return Opened(opened.take());
+  return opened(State::open(config_, *reader_, *lm_, voice.take(), request));
 }
 
 }  // namespace syrinx::pocket_tts

@@ -71,9 +71,7 @@ VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
       std::copy_n(numbers.f32() + (capacity + at) * part, part, to + part);
     }
   }
-  if (!std::ranges::all_of(voice.numbers, [](float x) { return std::isfinite(x); })) {
-    load_fault(path, "", "a number is not finite");
-  }
+  if (!all_finite(voice.numbers)) load_fault(path, "", "a number is not finite");
   voice.make_keys();
   return voice;
 }
@@ -166,9 +164,7 @@ Result<std::shared_ptr<const VoiceRows>> rows_of(const ModelConfig& config, cons
   const std::span<const float> begin = lm.voice_begin();
   out->numbers.assign(begin.begin(), begin.end());
   out->numbers.insert(out->numbers.end(), rows->f32(), rows->f32() + rows->shape().count());
-  if (!std::ranges::all_of(out->numbers, [](float x) { return std::isfinite(x); })) {
-    return foreign_voice("a number is not finite");
-  }
+  if (!all_finite(out->numbers)) return foreign_voice("a number is not finite");
   out->make_keys();
   return std::shared_ptr<const VoiceRows>(std::move(out));
 }

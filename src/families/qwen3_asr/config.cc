@@ -13,10 +13,10 @@ constexpr const char* kNoAligner =
 
 /// Throws LoadError if the model is the forced aligner, in either layout.
 void refuse_aligner(const Config& root, const Config& whole) {
-  if (whole.has("classify_num")) whole.fail("classify_num", kNoAligner);
+  whole.check("classify_num", !whole.has("classify_num"), kNoAligner);
   if (!root.has("architectures")) return;
   for (const std::string& each : root.strings("architectures")) {
-    if (each.ends_with("ForTokenClassification")) root.fail("architectures", kNoAligner);
+    root.check("architectures", !each.ends_with("ForTokenClassification"), kNoAligner);
   }
 }
 
@@ -42,11 +42,9 @@ ModelConfig load_model_config(const Config& root) {
   }
   m.audio = Qwen3AudioConfig::load(whole.sub("audio_config"));
   m.audio.fills_first = m.converted;
-  if (m.audio.out != m.text.lm.hidden) {
-    whole.fail("audio_config.output_dim",
-               "must be the text model's width, " + std::to_string(m.text.lm.hidden));
-  }
-  m.audio_id = static_cast<int32_t>(whole.i("audio_token_id", 0, m.text.vocab - 1));
+  whole.check("audio_config.output_dim", m.audio.out == m.text.lm.hidden,
+              "must be the text model's width, " + std::to_string(m.text.lm.hidden));
+  m.audio_id = whole.i<int32_t>("audio_token_id", 0, m.text.vocab - 1);
   return m;
 }
 

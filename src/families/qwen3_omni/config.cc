@@ -11,15 +11,13 @@ namespace {
 /// Reads decoder blocks like Qwen3's, but not their feed-forward part.
 DecoderConfig load_blocks(const Config& c) {
   DecoderConfig d;
-  const auto size = [&](const char* key, int64_t most) {
-    return static_cast<int>(c.i(key, 1, most));
-  };
+  const auto size = [&](const char* key, int64_t most) { return c.i<int>(key, 1, most); };
   d.hidden = size("hidden_size", 1 << 16);
   d.layers = size("num_hidden_layers", 512);
   d.heads = size("num_attention_heads", 512);
   d.kv_heads = size("num_key_value_heads", 512);
-  d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
-  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
+  d.head_dim = c.opt_i<int>("head_dim", d.hidden / d.heads, 2, 256);
+  d.norm_eps = c.f<float>("rms_norm_eps", 0, 1);
   d.qk_norm = true;
   // transformers 5 writes "rope_parameters". Earlier versions wrote "rope_theta" and
   // "rope_scaling".
@@ -30,25 +28,23 @@ DecoderConfig load_blocks(const Config& c) {
     const std::string type = (*part)->opt_s("rope_type", (*part)->opt_s("type", "default"));
     if (type != "default") (*part)->fail("rope_type", type + " is not supported");
   }
-  if (d.heads % d.kv_heads != 0) c.fail("num_key_value_heads", "must divide the heads");
-  if (d.head_dim < 8 || d.head_dim % 8 != 0) c.fail("head_dim", "must be a multiple of 8");
-  if (c.opt_s("hidden_act", "silu") != "silu") c.fail("hidden_act", "must be silu");
-  if (c.opt_b("attention_bias", false)) c.fail("attention_bias", "is not supported");
-  if (c.opt_b("use_sliding_window", false)) c.fail("use_sliding_window", "is not supported");
+  c.check("num_key_value_heads", d.heads % d.kv_heads == 0, "must divide the heads");
+  c.check("head_dim", d.head_dim >= 8 && d.head_dim % 8 == 0, "must be a multiple of 8");
+  c.only("hidden_act", "silu");
+  c.only("attention_bias", false);
+  c.only("use_sliding_window", false);
   return d;
 }
 
 MoeConfig load_experts(const Config& c, bool normalised) {
   MoeConfig m;
-  const auto size = [&](const char* key, int64_t most) {
-    return static_cast<int>(c.i(key, 1, most));
-  };
+  const auto size = [&](const char* key, int64_t most) { return c.i<int>(key, 1, most); };
   // transformers 5 writes the talker's number of experts under the second name.
   m.experts = size(c.has("num_experts") ? "num_experts" : "num_local_experts", 1 << 12);
   m.top_k = size("num_experts_per_tok", 1 << 12);
   m.ffn = size("moe_intermediate_size", 1 << 16);
   m.normalised = c.opt_b("norm_topk_prob", normalised);
-  if (m.top_k > m.experts) c.fail("num_experts_per_tok", "must be at most the number of experts");
+  c.check("num_experts_per_tok", m.top_k <= m.experts, "must be at most the number of experts");
   return m;
 }
 
@@ -60,10 +56,9 @@ llm::ModelConfig load_thinker(const Config& c) {
   t.lm.moe = load_experts(c, true);
   t.vocab = c.i("vocab_size", 1, 1 << 24);
   t.max_positions = c.opt_i("max_position_embeddings", kMaxPositions, 64, 1 << 20);
-  if (c.opt_i("decoder_sparse_step", 1) != 1) c.fail("decoder_sparse_step", "must be 1");
-  if (c.has("mlp_only_layers") && !c.ints("mlp_only_layers").empty()) {
-    c.fail("mlp_only_layers", "must be empty: every block has experts");
-  }
+  c.only("decoder_sparse_step", 1);
+  c.check("mlp_only_layers", !c.has("mlp_only_layers") || c.ints("mlp_only_layers").empty(),
+          "must be empty: every block has experts");
   return t;
 }
 
@@ -71,17 +66,13 @@ qwen3_tts::PredictorConfig load_predictor(const Config& talker, int64_t wide) {
   const Config c = talker.sub("code_predictor_config");
   qwen3_tts::PredictorConfig p;
   p.decoder = load_blocks(c);
-  p.decoder.ffn = static_cast<int>(c.i("intermediate_size", 1, 1 << 18));
+  p.decoder.ffn = c.i<int>("intermediate_size", 1, 1 << 18);
   p.wide = wide;
   p.codebooks = talker.i("num_code_groups", 2, 64);
   p.code_vocab = c.i("vocab_size", 1, 1 << 20);
   p.decoder.rope_positions = p.codebooks + 1;
-  if (c.opt_i("num_code_groups", p.codebooks) != p.codebooks) {
-    c.fail("num_code_groups", "differs from the talker's " + std::to_string(p.codebooks));
-  }
-  if (p.decoder.hidden != wide) {
-    c.fail("hidden_size", "must be the talker's " + std::to_string(wide));
-  }
+  c.same("num_code_groups", p.codebooks, "that of the talker");
+  c.check("hidden_size", p.decoder.hidden == wide, "must be the talker's " + std::to_string(wide));
   return p;
 }
 
@@ -90,28 +81,24 @@ TalkerConfig load_talker(const Config& c, const llm::ModelConfig& thinker) {
   const Config text = c.sub("text_config");
   t.decoder = load_blocks(text);
   t.decoder.moe = load_experts(text, false);
-  t.decoder.moe.shared_ffn =
-      static_cast<int>(text.i("shared_expert_intermediate_size", 1, 1 << 16));
+  t.decoder.moe.shared_ffn = text.i<int>("shared_expert_intermediate_size", 1, 1 << 16);
   t.inner = text.i("intermediate_size", 1, 1 << 18);
   t.max_positions = text.opt_i("max_position_embeddings", kMaxPositions, 64, 1 << 20);
   t.vocab = text.i("vocab_size", TalkerConfig::kOtherIds + 1, 1 << 24);
   t.thinker_hidden = c.i("thinker_hidden_size", 1, 1 << 16);
-  t.accept_layer = static_cast<int>(c.i("accept_hidden_layer", 0, thinker.lm.layers));
+  t.accept_layer = c.i<int>("accept_hidden_layer", 0, thinker.lm.layers);
   t.predictor = load_predictor(c, t.decoder.hidden);
-  if (t.thinker_hidden != thinker.lm.hidden) {
-    c.fail("thinker_hidden_size",
-           "must be the thinker's width, " + std::to_string(thinker.lm.hidden));
-  }
+  c.check("thinker_hidden_size", t.thinker_hidden == thinker.lm.hidden,
+          "must be the thinker's width, " + std::to_string(thinker.lm.hidden));
   // In the authors' code, rows after the last block exist only after the final norm.
-  if (t.accept_layer == thinker.lm.layers) {
-    c.fail("accept_hidden_layer", "must be the index of a block");
-  }
+  c.check("accept_hidden_layer", t.accept_layer != thinker.lm.layers,
+          "must be the index of a block");
   const int64_t last = t.vocab - 1;
-  const auto id = [&](const char* key) { return static_cast<int32_t>(c.i(key, 0, last)); };
+  const auto id = [&](const char* key) { return c.i<int32_t>(key, 0, last); };
   t.codec = {id("codec_pad_id"),     id("codec_bos_id"),       id("codec_eos_token_id"),
              id("codec_nothink_id"), id("codec_think_bos_id"), id("codec_think_eos_id")};
-  if (t.codec.eos < t.audio_codes())
-    c.fail("codec_eos_token_id", "must not be among the audio codes");
+  c.check("codec_eos_token_id", t.codec.eos >= t.audio_codes(),
+          "must not be among the audio codes");
   for (const auto& [name, speaker] : c.map_i("speaker_id", 0, last))
     t.speakers[lower_ascii(name)] = static_cast<int32_t>(speaker);
   return t;
@@ -126,17 +113,11 @@ ModelConfig load_model_config(const Config& root) {
   const Config thinker = root.sub("thinker_config");
   m.thinker = load_thinker(thinker.sub("text_config"));
   m.audio = Qwen3AudioConfig::load(thinker.sub("audio_config"));
-  if (m.audio.out != m.thinker.lm.hidden) {
-    thinker.fail("audio_config.output_dim",
-                 "must be the thinker's width, " + std::to_string(m.thinker.lm.hidden));
-  }
-  if (thinker.opt_b("tie_word_embeddings", false)) {
-    thinker.fail("tie_word_embeddings", "is not supported");
-  }
+  thinker.check("audio_config.output_dim", m.audio.out == m.thinker.lm.hidden,
+                "must be the thinker's width, " + std::to_string(m.thinker.lm.hidden));
+  thinker.only("tie_word_embeddings", false);
   const int64_t last = m.thinker.vocab - 1;
-  const auto id = [&](const Config& c, const char* key) {
-    return static_cast<int32_t>(c.i(key, 0, last));
-  };
+  const auto id = [&](const Config& c, const char* key) { return c.i<int32_t>(key, 0, last); };
   m.text.im_start = id(root, "im_start_token_id");
   m.text.im_end = id(root, "im_end_token_id");
   m.text.system = id(root, "system_token_id");
@@ -153,14 +134,13 @@ ModelConfig load_model_config(const Config& root) {
   m.talker = load_talker(root.sub("talker_config"), m.thinker);
   const Config code2wav = root.sub("code2wav_config");
   m.codec = Qwen3CodecConfig::load_code2wav(code2wav);
-  if (m.codec.codebooks != m.talker.predictor.codebooks) {
-    code2wav.fail("num_quantizers", "must be the talker's codes per frame, " +
-                                        std::to_string(m.talker.predictor.codebooks));
-  }
-  if (m.codec.codebook_size < m.talker.predictor.code_vocab ||
-      m.codec.codebook_size < m.talker.audio_codes()) {
-    code2wav.fail("codebook_size", "is smaller than the talker's number of codes");
-  }
+  code2wav.check(
+      "num_quantizers", m.codec.codebooks == m.talker.predictor.codebooks,
+      "must be the talker's codes per frame, " + std::to_string(m.talker.predictor.codebooks));
+  code2wav.check("codebook_size",
+                 m.codec.codebook_size >= m.talker.predictor.code_vocab &&
+                     m.codec.codebook_size >= m.talker.audio_codes(),
+                 "is smaller than the talker's number of codes");
   return m;
 }
 

@@ -227,9 +227,9 @@ TEST_P(OmniParity, TheTalkerAndItsPredictorSpeakAsTheAuthors) {
 TEST_P(OmniParity, TheFramesSoundAsTheAuthors) {
   const View codes = golden_.view("codes"), want = golden_.view("samples");
   const int64_t hop = config_.codec.hop(), frames = codes.shape[0];
-  Qwen3CodecState state = networks_.codec->open();
+  CodecState state = networks_.codec->open();
   std::vector<float> out(static_cast<size_t>(frames * hop));
-  const Qwen3CodecJob job{&state, {codes.i32(), static_cast<size_t>(codes.count())}, out};
+  const CodecJob job{&state, {codes.i32(), static_cast<size_t>(codes.count())}, out};
   networks_.codec->run(bench_.ctx, std::span(&job, 1));
   const int64_t made = frames * hop - config_.codec.lead(), kept = std::min(made, want.count());
   ASSERT_EQ(kept, want.count());

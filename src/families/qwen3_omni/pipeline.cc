@@ -66,7 +66,7 @@ void Qwen3Omni::join() {
                           {.from = {kTower}, .to = {kThinker, ThinkerSequence::kHearing}},
                           {.from = {kThinker, 0}, .to = {kClient}}};
   if (config_.speaks) {
-    code2wav_ = std::make_unique<CodecStage<Qwen3Codec, Qwen3CodecJob>>(*networks_->codec);
+    code2wav_ = std::make_unique<CodecStage<Qwen3Codec>>(*networks_->codec);
     nodes[kThinker].out = {text, rows, ids};
     nodes.push_back({.name = "talker",
                      .ar = networks_->talker.get(),
@@ -101,7 +101,7 @@ void Qwen3Omni::describe(const LoadSpec& spec) {
        n.thinker->table_bytes()}};
   if (!config_.speaks) return;
   const Qwen3CodecConfig& codec = config_.codec;
-  set_rates(info_, codec);
+  set_rates(info_, codec.sample_rate, codec.hop());
   for (const auto& [name, id] : config_.talker.speakers)
     info_.speech.voices.push_back({name, "named speaker"});
   const auto& speakers = config_.talker.speakers;

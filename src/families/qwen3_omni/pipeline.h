@@ -41,7 +41,7 @@ class Qwen3Omni : public LoadedPipeline {
   std::unique_ptr<llm::Prompter> prompter_;
   std::unique_ptr<Networks> networks_;
   std::unique_ptr<TowerStage> tower_;
-  std::unique_ptr<CodecStage<Qwen3Codec, Qwen3CodecJob>> code2wav_;
+  std::unique_ptr<CodecStage<Qwen3Codec>> code2wav_;
 };
 
 }  // namespace syrinx::qwen3_omni

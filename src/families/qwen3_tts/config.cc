@@ -16,7 +16,7 @@ DecoderConfig load_decoder(const Config& c) {
   // RoPE with sections for several axes equals plain RoPE here, because all axes have the same
   // position.
   load_rope_theta(c);
-  if (d.attention_bias) c.fail("attention_bias", "is not supported");
+  c.check("attention_bias", !d.attention_bias, "is not supported");
   d.qk_norm = true;
   return d;
 }
@@ -49,7 +49,7 @@ void load_talker(const Config& c, ModelConfig& m) {
   m.text_vocab = c.i("text_vocab_size", 1, 1 << 24);
   m.text_hidden = c.i("text_hidden_size", 1, 1 << 16);
   const int64_t last = m.talker_vocab - 1;
-  const auto id = [&](const char* key) { return static_cast<int32_t>(c.i(key, 0, last)); };
+  const auto id = [&](const char* key) { return c.i<int32_t>(key, 0, last); };
   m.codec = {id("codec_pad_id"),      id("codec_bos_id"),     id("codec_eos_token_id"),
              id("codec_think_id"),    id("codec_nothink_id"), id("codec_think_bos_id"),
              id("codec_think_eos_id")};
@@ -57,21 +57,17 @@ void load_talker(const Config& c, ModelConfig& m) {
   m.languages = lower_keys(c.map_i("codec_language_id", 0, last));
   m.dialects = load_dialects(c);
   for (const auto& [speaker, language] : m.dialects) {
-    if (!m.languages.contains(language)) {
-      c.fail("spk_is_dialect", "speaker " + speaker + " speaks " + language +
-                                   ", which codec_language_id does not have");
-    }
+    c.check(
+        "spk_is_dialect", m.languages.contains(language),
+        "speaker " + speaker + " speaks " + language + ", which codec_language_id does not have");
   }
   const Config p = c.sub("code_predictor_config");
   m.predictor = load_decoder(p);
   m.predictor.rope_positions = m.codebooks + 1;
   m.code_vocab = p.i("vocab_size", 1, 1 << 20);
-  if (p.opt_i("num_code_groups", m.codebooks) != m.codebooks) {
-    p.fail("num_code_groups", "differs from the talker's " + std::to_string(m.codebooks));
-  }
-  if (m.codec.eos < m.audio_codes()) {
-    c.fail("codec_eos_token_id", "must not be among the audio codes");
-  }
+  p.same("num_code_groups", m.codebooks, "that of the talker");
+  c.check("codec_eos_token_id", m.codec.eos >= m.audio_codes(),
+          "must not be among the audio codes");
 }
 
 SpeakerConfig load_speaker(const Config& root, int64_t width) {
@@ -88,26 +84,23 @@ SpeakerConfig load_speaker(const Config& root, int64_t width) {
   s.sample_rate = c.opt_i("sample_rate", s.sample_rate, 24000, 24000);
   const auto list = [&](const char* key, std::vector<int64_t>& values, int64_t most) {
     if (c.has(key)) values = c.ints(key, 1, most);
-    if (values.size() < 3 || values.size() > 16 || values.size() != s.channels.size()) {
-      c.fail(key, "must have 3 to 16 items, as many as enc_channels");
-    }
+    c.check(key, values.size() >= 3 && values.size() <= 16 && values.size() == s.channels.size(),
+            "must have 3 to 16 items, as many as enc_channels");
   };
   list("enc_channels", s.channels, 1 << 14);
   list("enc_kernel_sizes", s.taps, 63);
   list("enc_dilations", s.dilations, 16);
-  if (s.width != width) {
-    c.fail("enc_dim", "must be the talker's width " + std::to_string(width) + ", got " +
-                          std::to_string(s.width));
-  }
+  c.check(
+      "enc_dim", s.width == width,
+      "must be the talker's width " + std::to_string(width) + ", got " + std::to_string(s.width));
   int64_t joined = 0;
   for (size_t i = 1; i + 1 < s.channels.size(); ++i) {
-    if (s.channels[i] != s.channels[0] || s.channels[i] % s.parts != 0) {
-      c.fail("enc_channels", "all but the last must be equal, and multiples of enc_res2net_scale");
-    }
+    c.check("enc_channels", s.channels[i] == s.channels[0] && s.channels[i] % s.parts == 0,
+            "all but the last must be equal, and multiples of enc_res2net_scale");
     joined += s.channels[i];
   }
-  if (s.channels.back() != joined)
-    c.fail("enc_channels", "the last must be the sum of all except the first and the last");
+  c.check("enc_channels", s.channels.back() == joined,
+          "the last must be the sum of all except the first and the last");
   return s;
 }
 
@@ -118,9 +111,8 @@ bool claims(const Config& root) { return model_type(root) == "qwen3_tts"; }
 ModelConfig load_model_config(const Config& root) {
   ModelConfig m;
   const std::string tokenizer = root.opt_s("tokenizer_type", "qwen3_tts_tokenizer_12hz");
-  if (tokenizer != "qwen3_tts_tokenizer_12hz") {
-    root.fail("tokenizer_type", "only qwen3_tts_tokenizer_12hz is supported, got " + tokenizer);
-  }
+  root.check("tokenizer_type", tokenizer == "qwen3_tts_tokenizer_12hz",
+             "only qwen3_tts_tokenizer_12hz is supported, got " + tokenizer);
   const std::string kind = root.s("tts_model_type");
   if (kind == "custom_voice") {
     m.kind = Kind::kCustomVoice;
@@ -133,9 +125,7 @@ ModelConfig load_model_config(const Config& root) {
   }
   m.size = root.opt_s("tts_model_size", "");
   load_talker(root.sub("talker_config"), m);
-  const auto id = [&](const char* key) {
-    return static_cast<int32_t>(root.i(key, 0, m.text_vocab - 1));
-  };
+  const auto id = [&](const char* key) { return root.i<int32_t>(key, 0, m.text_vocab - 1); };
   m.text = {id("im_start_token_id"), id("im_end_token_id"), id("tts_pad_token_id"),
             id("tts_bos_token_id"), id("tts_eos_token_id")};
   if (m.kind == Kind::kBase) m.speaker = load_speaker(root, m.talker.hidden);

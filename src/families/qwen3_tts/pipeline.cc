@@ -18,8 +18,8 @@ namespace {
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
 
 struct CodecStream : StreamState {
-  explicit CodecStream(Qwen3CodecState fresh) : state(std::move(fresh)) {}
-  Qwen3CodecState state;
+  explicit CodecStream(CodecState fresh) : state(std::move(fresh)) {}
+  CodecState state;
   std::vector<int32_t> unheard;  // frames of the recording, decoded before the first new frame
 };
 
@@ -50,7 +50,7 @@ MimiConfig codec_encoder_config(const std::optional<Config>& root, int64_t codeb
 /// compute it.
 class CodecStage::HeardStates {
  public:
-  std::optional<Qwen3CodecState> find(const std::vector<int32_t>& codes) {
+  std::optional<CodecState> find(const std::vector<int32_t>& codes) {
     const std::lock_guard lock(mutex_);
     for (auto it = states_.begin(); it != states_.end(); ++it) {
       if (it->first != codes) continue;
@@ -59,7 +59,7 @@ class CodecStage::HeardStates {
     }
     return {};
   }
-  void keep(std::vector<int32_t> codes, Qwen3CodecState state) {
+  void keep(std::vector<int32_t> codes, CodecState state) {
     const std::lock_guard lock(mutex_);
     states_.emplace_front(std::move(codes), std::move(state));
     if (states_.size() > kMost) states_.pop_back();
@@ -68,7 +68,7 @@ class CodecStage::HeardStates {
  private:
   static constexpr size_t kMost = 32;
   std::mutex mutex_;
-  std::list<std::pair<std::vector<int32_t>, Qwen3CodecState>> states_;  // most recently used first
+  std::list<std::pair<std::vector<int32_t>, CodecState>> states_;  // most recently used first
 };
 
 CodecStage::CodecStage(const Qwen3Codec& codec)
@@ -120,7 +120,7 @@ void CodecStage::hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) con
 void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   hear_recordings(ctx, jobs);
   const Arena::Mark mark(ctx.host);
-  const std::span<Qwen3CodecJob> inner = take_array<Qwen3CodecJob>(ctx, std::ssize(jobs));
+  const std::span<CodecJob> inner = take_array<CodecJob>(ctx, std::ssize(jobs));
   const size_t width = static_cast<size_t>(in_width());
   for (size_t i = 0; i < jobs.size(); ++i) {
     const ChunkJob& job = jobs[i];
@@ -212,7 +212,7 @@ void Qwen3Tts::load_voices(const Checkpoint& files, bool codec_encoder) {
 void Qwen3Tts::describe(const LoadSpec& spec) {
   const Qwen3CodecConfig& codec = codec_->config();
   name("qwen3_tts", spec, "Apache-2.0");
-  set_rates(info_, codec);
+  set_rates(info_, codec.sample_rate, codec.hop());
   for (const auto& [name, id] : config_.speakers) {
     const auto dialect = config_.dialects.find(name);
     info_.speech.voices.push_back({name, dialect == config_.dialects.end()

@@ -17,8 +17,7 @@ void SpokenPipeline::join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStag
   stage_ = std::move(codec);
   const Link links[] = {{"codec", stage_.get(), policy}};
   join(std::move(lm), links);
-  info_.speech.sample_rate = static_cast<int>(info.sample_rate);
-  info_.speech.frame_rate = static_cast<double>(info.sample_rate) / static_cast<double>(info.hop);
+  set_rates(info_, info.sample_rate, info.hop);
   info_.speech.late_text = LateText::kSentence;
   info_.parts.push_back({"codec", info.shape, info.bytes});
 }

@@ -17,11 +17,6 @@ constexpr int64_t kMostStepSize = 1 << 16;
 constexpr int64_t kStepRate = 25, kStepSampleRate = 24000;
 constexpr int64_t kRecent = 100;  // S3FlowConfig::recent, fixed in the authors' code
 
-void expect_name(const HyperYaml& y, const std::string& key, const std::string& name) {
-  const std::string tag = y.s(key);
-  if (!tag.ends_with("." + name)) y.fail(key, "expected " + name + ", got " + shown(tag));
-}
-
 llm::ModelConfig load_lm(const Config& c) {
   llm::ModelConfig m;
   m.type = "qwen2";
@@ -29,7 +24,7 @@ llm::ModelConfig load_lm(const Config& c) {
   load_rope_theta(c);          // throws if positions are scaled
   m.lm.attention_bias = true;  // biases of q, k and v, whatever the config states
   m.lm.output_bias = false;
-  if (c.opt_b("tie_word_embeddings", false)) c.fail("tie_word_embeddings", "must be false");
+  c.only("tie_word_embeddings", false);
   m.vocab = c.i("vocab_size", 1, 1 << 24);
   m.max_positions = c.i("max_position_embeddings", 64, 1 << 24);
   return m;
@@ -43,28 +38,27 @@ ModelConfig load_config(const Config& root) {
   ModelConfig m;
   m.lm = load_lm(root.sub("text_config"));
   m.hearing = StepAudioEncoderConfig::load(root);
-  if (m.hearing.out != m.lm.lm.hidden)
-    root.fail("audio_encoder_config.llm_dim", "must be text_config.hidden_size");
+  root.check("audio_encoder_config.llm_dim", m.hearing.out == m.lm.lm.hidden,
+             "must be text_config.hidden_size");
   return m;
 }
 
 S3FlowConfig load_flow_config(const std::string& path) {
   const HyperYaml y = HyperYaml::load(path);
   const std::string encoder = "flow.encoder.", dit = "flow.decoder.estimator.";
-  expect_name(y, "flow", "CausalMaskedDiffWithXvec");
-  expect_name(y, "flow.encoder", "UpsampleConformerEncoderV2");
-  expect_name(y, "flow.decoder", "CausalConditionalCFM");
-  expect_name(y, "flow.decoder.estimator", "DiT");
+  y.only_class("flow", "CausalMaskedDiffWithXvec");
+  y.only_class("flow.encoder", "UpsampleConformerEncoderV2");
+  y.only_class("flow.decoder", "CausalConditionalCFM");
+  y.only_class("flow.decoder.estimator", "DiT");
   const auto size = [&](const std::string& key, int64_t most) { return y.i(key, 1, most); };
   const auto expect_text = [&](const std::string& key, const std::string& want) {
-    if (y.has(key) && y.s(key) != want)
-      y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
+    if (y.has(key)) y.only(key, want);
   };
   expect_text(encoder + "input_layer", "linear");
   expect_text(encoder + "pos_enc_layer_type", "rel_pos_espnet");
   expect_text(encoder + "selfattention_layer_type", "rel_selfattn");
   for (const char* key : {"normalize_before", "key_bias"}) {
-    if (y.has(encoder + key) && !y.b(encoder + key)) y.fail(encoder + key, "must be true");
+    y.check(encoder + key, !y.has(encoder + key) || y.b(encoder + key), "must be true");
   }
   S3FlowConfig c;
   c.vocab = size("flow.vocab_size", kMostStepSize);
@@ -72,8 +66,8 @@ S3FlowConfig load_flow_config(const std::string& path) {
   c.mel = size("flow.output_size", 1024);
   c.speaker = size("flow.spk_embed_dim", kMostStepSize);
   for (const char* key : {"input_size", "output_size"}) {
-    if (size(encoder + key, kMostStepSize) != c.width)
-      y.fail(encoder + key, "must be flow.input_size");
+    y.check(encoder + key, size(encoder + key, kMostStepSize) == c.width,
+            "must be flow.input_size");
   }
   c.lookahead = size(encoder + "pre_lookahead_len", 24);
   c.layers = size(encoder + "num_blocks", 256);
@@ -81,21 +75,22 @@ S3FlowConfig load_flow_config(const std::string& path) {
   c.heads = size(encoder + "attention_heads", 256);
   c.ffn = size(encoder + "linear_units", kMostStepSize);
   c.ratio = size(encoder + "up_stride", 16);
-  if (y.f(encoder + "up_scale_factor", 1, 16) != static_cast<double>(c.ratio))
-    y.fail(encoder + "up_scale_factor", "must be up_stride");
-  if (c.width % c.heads != 0) y.fail(encoder + "attention_heads", "must divide the width");
+  y.check(encoder + "up_scale_factor",
+          y.f(encoder + "up_scale_factor", 1, 16) == static_cast<double>(c.ratio),
+          "must be up_stride");
+  y.check(encoder + "attention_heads", c.width % c.heads == 0, "must divide the width");
   DitConfig d;
-  if (size(dit + "in_channels", kMostStepSize) != 4 * c.mel)
-    y.fail(dit + "in_channels", "must be 4 * flow.output_size");
-  if (size(dit + "out_channels", 1024) != c.mel)
-    y.fail(dit + "out_channels", "must be flow.output_size");
+  y.check(dit + "in_channels", size(dit + "in_channels", kMostStepSize) == 4 * c.mel,
+          "must be 4 * flow.output_size");
+  y.check(dit + "out_channels", size(dit + "out_channels", 1024) == c.mel,
+          "must be flow.output_size");
   d.depth = size(dit + "depth", 256);
   d.heads = size(dit + "num_heads", 256);
   d.head_dim = size(dit + "head_dim", 256);
   d.width = size(dit + "hidden_size", kMostStepSize);
   const double ratio = y.has(dit + "mlp_ratio") ? y.f(dit + "mlp_ratio", 0.01, 64) : 4;
   d.ffn = static_cast<int64_t>(static_cast<double>(d.width) * ratio);
-  if (d.head_dim % 8 != 0) y.fail(dit + "head_dim", "must be a multiple of 8");
+  y.check(dit + "head_dim", d.head_dim % 8 == 0, "must be a multiple of 8");
   c.dit = d;
   c.guidance = static_cast<float>(y.f("flow.decoder.inference_cfg_rate", 0, 100));
   c.whole_prompt = true;

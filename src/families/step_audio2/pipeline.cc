@@ -41,8 +41,8 @@ StepAudio2::StepAudio2(const LoadSpec& spec) {
   generation_.sampling.top_k = kTopK;
   generation_.sampling.repetition_penalty = kPenalty;
   ids_ = load_ids(*tokenizer_, config_.flow.vocab);
-  if (ids_.code_end > config_.lm.vocab)
-    root.fail("text_config.vocab_size", "is too small for the audio tokens");
+  root.check("text_config.vocab_size", ids_.code_end <= config_.lm.vocab,
+             "is too small for the audio tokens");
   std::vector<int32_t>& ends = generation_.ends;
   ends.insert(std::lower_bound(ends.begin(), ends.end(), ids_.turn_end), ids_.turn_end);
   prompter_ = std::make_unique<Prompter>(*tokenizer_, ids_, config_.lm.max_positions - 1);
@@ -98,8 +98,8 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   if (!spec.dummy) config_.hift = load_hift_sizes(scope, config_.flow);
   hift_ = load_part(spec, "vocoder", weights,
                     [&] { return std::make_unique<Hift>(config_.hift, scope, spec.weights); });
-  if (config_.flow.mel != config_.hift.mel)
-    root.fail("", concat(yaml, ": flow.output_size differs from the vocoder's mel"));
+  root.check("", config_.flow.mel == config_.hift.mel,
+             concat(yaml, ": flow.output_size differs from the vocoder's mel"));
 }
 
 void StepAudio2::describe(const LoadSpec& spec) {

@@ -12,11 +12,6 @@ namespace {
 
 constexpr const char* kStreaming = "nemotron_asr_streaming";
 
-void need(const Config& c, const char* key, int64_t want) {
-  const int64_t got = c.opt_i(key, want);
-  if (got != want) c.fail(key, concat("only ", want, " is supported, not ", got));
-}
-
 Activation activation_of(const Config& c, const char* absent) {
   const std::string name = c.opt_s("hidden_act", absent);
   if (name == "silu") return Activation::kSilu;
@@ -27,22 +22,20 @@ Activation activation_of(const Config& c, const char* absent) {
 void load_encoder(const Config& c, ModelConfig& m) {
   const std::string type = c.opt_s("model_type", "");
   const char* want = m.streams ? "nemotron_asr_streaming_encoder" : "parakeet_encoder";
-  if (!type.empty() && type != want)
-    c.fail("model_type", concat("expected ", want, ", got ", type));
+  c.check("model_type", type.empty() || type == want, concat("expected ", want, ", got ", type));
   FastConformerConfig& f = m.conformer;
   f.causal = m.streams;
   f.width = c.opt_i("hidden_size", 1024, 2, 1 << 14);
   f.heads = c.opt_i("num_attention_heads", 8, 1, 1024);
-  if (f.width % f.heads != 0 || f.width % 2 != 0) {
-    c.fail("num_attention_heads", concat(f.heads, " heads do not divide an even width, ", f.width));
-  }
-  f.layers = static_cast<int>(c.opt_i("num_hidden_layers", 24, 1, 512));
+  c.check("num_attention_heads", f.width % f.heads == 0 && f.width % 2 == 0,
+          concat(f.heads, " heads do not divide an even width, ", f.width));
+  f.layers = c.opt_i<int>("num_hidden_layers", 24, 1, 512);
   f.ffn = c.opt_i("intermediate_size", 4096, 1, 1 << 17);
   f.taps = c.opt_i("conv_kernel_size", 9, 1, 511);
-  if (f.taps % 2 == 0) c.fail("conv_kernel_size", "must be odd");
+  c.check("conv_kernel_size", f.taps % 2 != 0, "must be odd");
   f.biased = c.opt_b("attention_bias", true);
   f.conv_biased = c.opt_b("convolution_bias", true);
-  if (activation_of(c, "silu") != Activation::kSilu) c.fail("hidden_act", "only silu is supported");
+  c.check("hidden_act", activation_of(c, "silu") == Activation::kSilu, "only silu is supported");
   m.scale_input = c.opt_b("scale_input", true);
   ConvSubsamplingConfig& s = m.subsampling;
   s.causal = m.streams;
@@ -50,26 +43,23 @@ void load_encoder(const Config& c, ModelConfig& m) {
   s.mels = c.opt_i("num_mel_bins", 80, 8, 512);
   s.channels = c.opt_i("subsampling_conv_channels", 256, 1, 1 << 13);
   const int64_t factor = c.opt_i("subsampling_factor", 8, 2, 64);
-  if (!std::has_single_bit(static_cast<uint64_t>(factor))) {
-    c.fail("subsampling_factor", "must be a power of two");
-  }
+  c.check("subsampling_factor", std::has_single_bit(static_cast<uint64_t>(factor)),
+          "must be a power of two");
   s.layers = std::countr_zero(static_cast<uint64_t>(factor));
-  need(c, "subsampling_conv_kernel_size", 3);
-  need(c, "subsampling_conv_stride", 2);
+  c.only("subsampling_conv_kernel_size", 3);
+  c.only("subsampling_conv_stride", 2);
   f.left = m.streams ? c.opt_i("sliding_window", 71, 1, 1 << 14) - 1 : -1;
-  m.default_lookahead =
-      m.streams ? static_cast<int>(c.opt_i("default_num_lookahead_tokens", 13, 0, 1024)) : 0;
+  m.default_lookahead = m.streams ? c.opt_i<int>("default_num_lookahead_tokens", 13, 0, 1024) : 0;
 }
 
 void load_features(const Config& c, ModelConfig& m) {
-  need(c, "sampling_rate", kSampleRate);
-  need(c, "feature_size", m.subsampling.mels);
-  m.mel.n_fft = static_cast<int>(c.opt_i("n_fft", 512, 16, 1 << 14));
-  m.mel.window = static_cast<int>(c.opt_i("win_length", 400, 16, m.mel.n_fft));
-  m.mel.hop = static_cast<int>(c.opt_i("hop_length", 160, 1, m.mel.window));
-  m.preemphasis = static_cast<float>(c.opt_f("preemphasis", 0.97, 0, 1));
-  const std::string type = c.opt_s("mel_filters_dtype", "float32");
-  if (type != "float32") c.fail("mel_filters_dtype", "only float32 is supported, not " + type);
+  c.only("sampling_rate", kSampleRate);
+  c.only("feature_size", m.subsampling.mels);
+  m.mel.n_fft = c.opt_i<int>("n_fft", 512, 16, 1 << 14);
+  m.mel.window = c.opt_i<int>("win_length", 400, 16, m.mel.n_fft);
+  m.mel.hop = c.opt_i<int>("hop_length", 160, 1, m.mel.window);
+  m.preemphasis = c.opt_f<float>("preemphasis", 0.97, 0, 1);
+  c.only("mel_filters_dtype", "float32");
 }
 
 /// Reads the processor's file: the spectrogram, and the lookaheads used in training.
@@ -84,16 +74,15 @@ void load_processor(const std::string& dir, ModelConfig& m) {
       for (const int64_t each : c.ints("supported_num_lookahead_tokens", 0, 1024)) {
         listed.insert(static_cast<int>(each));
       }
-      if (listed.empty()) c.fail("supported_num_lookahead_tokens", "must not be empty");
+      c.check("supported_num_lookahead_tokens", !listed.empty(), "must not be empty");
       m.lookaheads.assign(listed.begin(), listed.end());
     }
     if (m.streams) {
       m.default_lookahead =
-          static_cast<int>(c.opt_i("default_num_lookahead_tokens", m.default_lookahead, 0, 1024));
-      if (std::ranges::find(m.lookaheads, m.default_lookahead) == m.lookaheads.end()) {
-        c.fail("default_num_lookahead_tokens",
-               concat(m.default_lookahead, " is not in supported_num_lookahead_tokens"));
-      }
+          c.opt_i<int>("default_num_lookahead_tokens", m.default_lookahead, 0, 1024);
+      c.check("default_num_lookahead_tokens",
+              std::ranges::find(m.lookaheads, m.default_lookahead) != m.lookaheads.end(),
+              concat(m.default_lookahead, " is not in supported_num_lookahead_tokens"));
     }
   }
   if (is_file(features)) load_features(Config::load(features), m);
@@ -133,11 +122,11 @@ ModelConfig load_model_config(const Config& root, const std::string& dir) {
   m.conformer.chunk = m.lookaheads.front() + 1;
   const int64_t published = m.streams ? 1025 : 8193;
   m.vocab = root.opt_i("vocab_size", published, 2, 1 << 20);
-  m.blank = static_cast<int32_t>(root.opt_i("blank_token_id", m.vocab - 1, 0, m.vocab - 1));
+  m.blank = root.opt_i<int32_t>("blank_token_id", m.vocab - 1, 0, m.vocab - 1);
   m.hidden = root.opt_i("decoder_hidden_size", 640, 1, 1 << 14);
   m.lstm_layers = root.opt_i("num_decoder_layers", 2, 1, 16);
   m.joint = activation_of(root, "relu");
-  m.max_symbols = static_cast<int>(root.opt_i("max_symbols_per_step", 10, 1, 1000));
+  m.max_symbols = root.opt_i<int>("max_symbols_per_step", 10, 1, 1000);
   if (type == "parakeet_tdt") {
     m.durations = {0, 1, 2, 3, 4};
     if (root.has("durations")) {
@@ -146,9 +135,10 @@ ModelConfig load_model_config(const Config& root, const std::string& dir) {
         m.durations.push_back(static_cast<int>(each));
       }
     }
-    if (m.durations.empty() || m.durations.size() > 64 || std::ranges::max(m.durations) == 0) {
-      root.fail("durations", "must be 1 to 64 numbers of frames, one of them above 0");
-    }
+    root.check(
+        "durations",
+        !m.durations.empty() && m.durations.size() <= 64 && std::ranges::max(m.durations) != 0,
+        "must be 1 to 64 numbers of frames, one of them above 0");
   }
   return m;
 }

@@ -10,29 +10,21 @@ constexpr const char* kRealtime = "vibevoice_streaming";
 
 void load_head(const Config& head, ModelConfig& c) {
   const int64_t width = head.i("hidden_size", 1, 1 << 16);
-  if (width != c.hidden()) {
-    head.fail("hidden_size", concat("expected decoder_config's ", c.hidden(), ", got ", width));
-  }
-  if (const int64_t latent = head.i("latent_size", 1, 1 << 16); latent != c.latent()) {
-    head.fail("latent_size", concat("expected vae_dim, ", c.latent(), ", got ", latent));
-  }
+  head.check("hidden_size", width == c.hidden(),
+             concat("expected decoder_config's ", c.hidden(), ", got ", width));
+  head.same("latent_size", c.latent(), "vae_dim");
   c.head_layers = head.i("head_layers", 1, 256);
   c.head_ffn =
       static_cast<int64_t>(static_cast<double>(width) * head.opt_f("head_ffn_ratio", 3, 0.01, 64));
-  if (c.head_ffn < 1) head.fail("head_ffn_ratio", "is too small");
-  c.head_eps = static_cast<float>(head.opt_f("rms_norm_eps", c.head_eps, 0, 1));
+  head.check("head_ffn_ratio", c.head_ffn >= 1, "is too small");
+  c.head_eps = head.opt_f<float>("rms_norm_eps", c.head_eps, 0, 1);
   c.times = head.opt_i("ddpm_num_steps", c.times, 2 * ModelConfig::kSolverSteps, 1 << 20);
   const std::string kind = head.opt_s("prediction_type", "v_prediction");
-  if (kind != "v_prediction") {
-    head.fail("prediction_type", "expected v_prediction, got " + kind);
-  }
+  head.check("prediction_type", kind == "v_prediction", "expected v_prediction, got " + kind);
   const std::string schedule = head.opt_s("ddpm_beta_schedule", "cosine");
-  if (schedule != "cosine" && schedule != "squaredcos_cap_v2") {
-    head.fail("ddpm_beta_schedule", "expected cosine, got " + schedule);
-  }
-  if (const std::string type = head.opt_s("diffusion_type", "ddpm"); type != "ddpm") {
-    head.fail("diffusion_type", "expected ddpm, got " + type);
-  }
+  head.check("ddpm_beta_schedule", schedule == "cosine" || schedule == "squaredcos_cap_v2",
+             "expected cosine, got " + schedule);
+  head.only("diffusion_type", "ddpm");
 }
 
 }  // namespace
@@ -50,9 +42,7 @@ ModelConfig load_model_config(const Config& root) {
                                 "recognition are not supported");
   }
   const Config lm = root.sub("decoder_config");
-  if (const std::string type = lm.opt_s("model_type", "qwen2"); type != "qwen2") {
-    lm.fail("model_type", "expected qwen2, got " + type);
-  }
+  lm.only("model_type", "qwen2");
   ModelConfig c;
   c.text = load_llama_config(lm);
   c.text.attention_bias = true, c.text.output_bias = false;
@@ -61,12 +51,11 @@ ModelConfig load_model_config(const Config& root) {
   c.text.rope_positions = c.max_positions;
   c.speech = c.text;
   const char* upper = "tts_backbone_num_hidden_layers";
-  c.speech.layers = static_cast<int>(root.opt_i(upper, 20, 1, 512));
+  c.speech.layers = root.opt_i<int>(upper, 20, 1, 512);
   c.text.layers -= c.speech.layers;
-  if (c.text.layers < 1) {
-    root.fail(upper, concat("expected fewer than the decoder's ", c.text.layers + c.speech.layers,
-                            " layers, got ", c.speech.layers));
-  }
+  root.check(upper, c.text.layers >= 1,
+             concat("expected fewer than the decoder's ", c.text.layers + c.speech.layers,
+                    " layers, got ", c.speech.layers));
   c.text.final_norm = false;
   c.vae = SigmaVaeConfig::load(root.sub("acoustic_tokenizer_config"));
   load_head(root.sub("diffusion_head_config"), c);

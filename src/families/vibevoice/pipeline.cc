@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "families/codec_stage.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/loading/tokenizer.h"
@@ -14,12 +15,6 @@ namespace {
 /// Chunks of one frame, then of two; a frame is 133 ms.
 constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
 constexpr const char* kUsual = "en-Carter_man";  // voice of the authors' demo
-constexpr const char* kRandom = "default";
-
-struct VaeStream : StreamState {
-  explicit VaeStream(SigmaVaeState fresh) : state(std::move(fresh)) {}
-  SigmaVaeState state;
-};
 
 }  // namespace
 
@@ -32,12 +27,12 @@ VaeStage::VaeStage(const ModelConfig& config, const Weights& model, WeightType t
 }
 
 std::unique_ptr<StreamState> VaeStage::open(Bundle) const {
-  return std::make_unique<VaeStream>(decoder_.open());
+  return std::make_unique<CodecStream>(decoder_.open());
 }
 
 void VaeStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const std::span<SigmaVaeJob> inner = take_array<SigmaVaeJob>(ctx, std::ssize(jobs));
+  const std::span<syrinx::LatentJob> inner = take_array<syrinx::LatentJob>(ctx, std::ssize(jobs));
   const auto width = static_cast<size_t>(in_width());
   for (size_t i = 0; i < jobs.size(); ++i) {
     const ChunkJob& job = jobs[i];
@@ -45,7 +40,8 @@ void VaeStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
                                          static_cast<size_t>(job.fresh) * width);
     const View latents = take_rows(ctx, job.fresh, in_width());
     for (size_t k = 0; k < from.size(); ++k) latents.f32()[k] = from[k] / factor_ - bias_;
-    inner[i] = {&static_cast<VaeStream*>(job.state)->state, {latents.f32(), from.size()}, job.out};
+    inner[i] = {
+        &static_cast<CodecStream*>(job.state)->state, {latents.f32(), from.size()}, job.out};
   }
   decoder_.run(ctx, inner);
 }
@@ -78,20 +74,9 @@ VibeVoice::VibeVoice(const LoadSpec& spec)
 
 void VibeVoice::load_voices(const LoadSpec& spec) {
   files_ = open_voices(config_, spec.dir);
-  files_->add_to(info_, "a published voice");
-  if (files_->empty()) {
-    if (!spec.dummy) {
-      load_fault(join_path(spec.dir, "voices"), "",
-                 "has no voice; copy demo/voices/streaming_model/*.pt of the repository "
-                 "microsoft/VibeVoice into it");
-    }
-    random_ = random_voice(config_);
-    info_.speech.voices = {{kRandom, "random numbers"}};
-    info_.speech.default_voice = kRandom;
-  }
-  if (files_->has(kUsual)) info_.speech.default_voice = kUsual;
-  // Reads the default voice at once, so that a file of another model is refused now.
-  if (!random_) files_->read(info_.speech.default_voice);
+  files_->publish(
+      spec, info_, {kUsual}, [this] { return random_voice(config_); }, "voices",
+      "copy demo/voices/streaming_model/*.pt of the repository microsoft/VibeVoice into it");
   info_.offers.add("guidance");
   lack_draws(info_);
   info_.speech.no_cloning =
@@ -100,9 +85,7 @@ void VibeVoice::load_voices(const LoadSpec& spec) {
 
 void VibeVoice::describe(const LoadSpec& spec) {
   name("vibevoice", spec, "MIT");
-  info_.speech.sample_rate = static_cast<int>(ModelConfig::kSampleRate);
-  info_.speech.frame_rate =
-      static_cast<double>(ModelConfig::kSampleRate) / static_cast<double>(config_.vae.hop());
+  set_rates(info_, ModelConfig::kSampleRate, config_.vae.hop());
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kToken;
   info_.parts = {{"text model", describe_decoder(config_.text), lm_->text_bytes()},
@@ -120,19 +103,10 @@ void VibeVoice::describe(const LoadSpec& spec) {
                   stage_->bytes()}};
 }
 
-Result<std::shared_ptr<const VoiceRows>> VibeVoice::voice_of(const RequestVoice& voice) const {
-  if (voice.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
-  const std::string& name = voice.name.empty() ? info_.speech.default_voice : voice.name;
-  if (random_ && name == kRandom) return random_;
-  return files_->find(info_, name);
-}
-
 Result<Opened> VibeVoice::open(const SpeechRequest& request) const {
-  auto voice = voice_of(request.voice);
+  auto voice = files_->find(info_, request.voice);
   if (!voice) return voice.error();
-  auto opened = State::open(config_, *tokenizer_, voice.take(), request);
-  if (!opened) return opened.error();
-  return Opened(opened.take());
+  return opened(State::open(config_, *tokenizer_, voice.take(), request));
 }
 
 }  // namespace syrinx::vibevoice

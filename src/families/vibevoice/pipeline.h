@@ -43,14 +43,12 @@ class VibeVoice : public LoadedPipeline {
  private:
   void load_voices(const LoadSpec& spec);
   void describe(const LoadSpec& spec);
-  Result<std::shared_ptr<const VoiceRows>> voice_of(const RequestVoice& voice) const;
 
   ModelConfig config_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<SpeechLm> lm_;
   std::unique_ptr<VaeStage> stage_;
   std::unique_ptr<VoiceFiles<VoiceRows>> files_;
-  std::shared_ptr<const VoiceRows> random_;  // voice for random weights without files
 };
 
 }  // namespace syrinx::vibevoice

@@ -1,11 +1,10 @@
 #include "families/vibevoice/voice.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "families/loading/voice_tensors.h"
 #include "io/file.h"
 #include "io/torch_pickle.h"
-#include "io/weights.h"
 #include "kernels/sample.h"
 
 namespace syrinx::vibevoice {
@@ -64,18 +63,11 @@ class Part {
   }
   Tensor floats(const std::string& name, const Shape& shape) const {
     const TorchTensor& tensor = find(name);
-    const bool real =
-        tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16 || tensor.dtype == DType::kF16;
-    if (!real || tensor.sizes.size() > Shape::kMaxDims ||
+    if (!tensor.dtype || tensor.sizes.size() > Shape::kMaxDims ||
         Shape(std::span<const int64_t>(tensor.sizes)) != shape) {
       fail(name, concat("expected floats ", shape.str(), ", got ", tensor.str()));
     }
-    Tensor numbers = to_f32(file_.view(tensor));
-    if (!std::all_of(numbers.f32(), numbers.f32() + shape.count(),
-                     [](float x) { return std::isfinite(x); })) {
-      fail(name, "a number is not finite");
-    }
-    return numbers;
+    return stored_floats(file_.view(tensor), file_.path(), full(name));
   }
 
   const TorchPickle& file_;
@@ -123,16 +115,16 @@ std::unique_ptr<VoiceFiles<VoiceRows>> open_voices(const ModelConfig& config,
       [config](const std::string& path) { return read_voice(config, path); });
 }
 
-std::shared_ptr<const VoiceRows> random_voice(const ModelConfig& config) {
-  auto voice = std::make_shared<VoiceRows>();
+VoiceRows random_voice(const ModelConfig& config) {
+  VoiceRows voice;
   // Makes as many rows as a published voice has, if enough positions exist.
-  voice->rows = static_cast<int>(std::min<int64_t>(183, config.max_positions / 4));
-  voice->texts = std::min(60, voice->rows), voice->companion_rows = 1;
+  voice.rows = static_cast<int>(std::min<int64_t>(183, config.max_positions / 4));
+  voice.texts = std::min(60, voice.rows), voice.companion_rows = 1;
   const int64_t width = config.cache_row();
-  voice->numbers.resize(static_cast<size_t>(voice->rows * width));
-  voice->companion.resize(static_cast<size_t>(width + config.hidden()));
-  philox_normal(1, 0, 0, voice->numbers);
-  philox_normal(1, 1, 0, voice->companion);
+  voice.numbers.resize(static_cast<size_t>(voice.rows * width));
+  voice.companion.resize(static_cast<size_t>(width + config.hidden()));
+  philox_normal(1, 0, 0, voice.numbers);
+  philox_normal(1, 1, 0, voice.companion);
   return voice;
 }
 

@@ -37,6 +37,6 @@ std::unique_ptr<VoiceFiles<VoiceRows>> open_voices(const ModelConfig& config,
                                                    const std::string& dir);
 
 /// Makes a voice of small random numbers, for random weights.
-std::shared_ptr<const VoiceRows> random_voice(const ModelConfig& config);
+VoiceRows random_voice(const ModelConfig& config);
 
 }  // namespace syrinx::vibevoice

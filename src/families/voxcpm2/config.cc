@@ -18,20 +18,19 @@ RopeSpec load_angles(const Config& lm) {
   const Config scaling = lm.sub("rope_scaling");
   RopeSpec rope;
   rope.theta = lm.f("rope_theta", 1, 1e12);
-  if (scaling.s("type") != "longrope") {
-    scaling.fail("type", "expected longrope, got " + scaling.s("type"));
-  }
+  scaling.check("type", scaling.s("type") == "longrope",
+                "expected longrope, got " + scaling.s("type"));
   const auto positions = static_cast<double>(lm.i("max_position_embeddings", 1, 1 << 30));
   const auto original =
       static_cast<double>(scaling.i("original_max_position_embeddings", 2, 1 << 30));
   const char* list = positions > original ? "long_factor" : "short_factor";
   for (const double factor : scaling.floats(list)) {
-    if (!(factor > 1e-6 && factor < 1e6))
-      scaling.fail(list, concat("expected factors from 1e-6 to 1e6, got ", factor));
+    scaling.check(list, factor > 1e-6 && factor < 1e6,
+                  concat("expected factors from 1e-6 to 1e6, got ", factor));
     rope.factors.push_back(static_cast<float>(factor));
   }
   const double gain = 1 + std::log(positions / original) / std::log(original);
-  if (!(gain > 0)) lm.fail("max_position_embeddings", "is too small for rope_scaling");
+  lm.check("max_position_embeddings", gain > 0, "is too small for rope_scaling");
   rope.gain = static_cast<float>(std::sqrt(gain));
   return rope;
 }
@@ -39,44 +38,40 @@ RopeSpec load_angles(const Config& lm) {
 /// Reads the settings that all four networks share, and the sizes of the language model.
 DecoderConfig load_lm(const Config& c) {
   DecoderConfig d;
-  d.layers = static_cast<int>(c.i("num_hidden_layers", 1, 512));
-  d.hidden = static_cast<int>(c.i("hidden_size", 1, kMostWidth));
-  d.heads = static_cast<int>(c.i("num_attention_heads", 1, 512));
-  d.kv_heads = static_cast<int>(c.i("num_key_value_heads", 1, 512));
-  d.ffn = static_cast<int>(c.i("intermediate_size", 1, kMostWidth));
-  d.head_dim = static_cast<int>(c.opt_i("kv_channels", d.hidden / d.heads, 0, 256));
-  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
+  d.layers = c.i<int>("num_hidden_layers", 1, 512);
+  d.hidden = c.i<int>("hidden_size", 1, kMostWidth);
+  d.heads = c.i<int>("num_attention_heads", 1, 512);
+  d.kv_heads = c.i<int>("num_key_value_heads", 1, 512);
+  d.ffn = c.i<int>("intermediate_size", 1, kMostWidth);
+  d.head_dim = c.opt_i<int>("kv_channels", d.hidden / d.heads, 0, 256);
+  d.norm_eps = c.f<float>("rms_norm_eps", 0, 1);
   d.rotary = !c.opt_b("no_rope", false);
   d.rope = load_angles(c);
-  if (c.opt_b("use_mup", true)) c.fail("use_mup", "must be false");
+  c.check("use_mup", !c.opt_b("use_mup", true), "must be false");
   return d;
 }
 
 /// Reads the sizes of a local network.
 DecoderConfig load_local(const Config& c, const DecoderConfig& lm) {
   DecoderConfig d = lm;
-  d.layers = static_cast<int>(c.opt_i("num_layers", 4, 1, 512));
-  d.hidden = static_cast<int>(c.opt_i("hidden_dim", 1024, 4, kMostWidth));
-  d.heads = static_cast<int>(c.opt_i("num_heads", 16, 1, 512));
-  d.ffn = static_cast<int>(c.opt_i("ffn_dim", 4096, 1, kMostWidth));
-  d.head_dim = static_cast<int>(c.opt_i("kv_channels", d.hidden / d.heads, 0, 256));
+  d.layers = c.opt_i<int>("num_layers", 4, 1, 512);
+  d.hidden = c.opt_i<int>("hidden_dim", 1024, 4, kMostWidth);
+  d.heads = c.opt_i<int>("num_heads", 16, 1, 512);
+  d.ffn = c.opt_i<int>("ffn_dim", 4096, 1, kMostWidth);
+  d.head_dim = c.opt_i<int>("kv_channels", d.hidden / d.heads, 0, 256);
   d.causal = false;
   d.rope_positions = 64;  // positions for a patch and its conditions
   return d;
 }
 
 void check_heads_of(const Config& c, const DecoderConfig& d) {
-  if (d.head_dim < 8 || d.head_dim % 8 != 0) {
-    c.fail("kv_channels", concat("heads of ", d.head_dim, ": expected a multiple of 8"));
-  }
-  if (d.heads % d.kv_heads != 0) {
-    c.fail("num_heads",
-           concat(d.heads, " heads: expected a multiple of the ", d.kv_heads, " key heads"));
-  }
-  if (d.rotary && std::ssize(d.rope.factors) != d.head_dim / 2) {
-    c.fail("kv_channels", concat("heads of ", d.head_dim, " need ", d.head_dim / 2,
-                                 " factors, but rope_scaling has ", d.rope.factors.size()));
-  }
+  c.check("kv_channels", d.head_dim >= 8 && d.head_dim % 8 == 0,
+          concat("heads of ", d.head_dim, ": expected a multiple of 8"));
+  c.check("num_heads", d.heads % d.kv_heads == 0,
+          concat(d.heads, " heads: expected a multiple of the ", d.kv_heads, " key heads"));
+  c.check("kv_channels", !d.rotary || std::ssize(d.rope.factors) == d.head_dim / 2,
+          concat("heads of ", d.head_dim, " need ", d.head_dim / 2,
+                 " factors, but rope_scaling has ", d.rope.factors.size()));
 }
 
 }  // namespace
@@ -96,15 +91,15 @@ ModelConfig load_model_config(const Config& root) {
   ModelConfig m;
   m.base = load_lm(lm);
   m.residual = m.base;
-  m.residual.layers = static_cast<int>(root.opt_i("residual_lm_num_layers", 8, 1, 512));
+  m.residual.layers = root.opt_i<int>("residual_lm_num_layers", 8, 1, 512);
   m.residual.rotary = !root.opt_b("residual_lm_no_rope", false);
   m.encoder = load_local(encoder, m.base);
   m.dit = load_local(dit, m.base);
   check_heads_of(lm, m.base);
   check_heads_of(encoder, m.encoder);
   check_heads_of(dit, m.dit);
-  if (m.dit.hidden % 2 != 0) dit.fail("hidden_dim", "must be even");
-  if (dit.opt_b("dit_mean_mode", false)) dit.fail("dit_mean_mode", "is not supported");
+  dit.check("hidden_dim", m.dit.hidden % 2 == 0, "must be even");
+  dit.only("dit_mean_mode", false);
   if (const auto cfm = dit.opt_sub("cfm_config"); cfm && cfm->opt_s("solver", "euler") != "euler") {
     cfm->fail("solver", cfm->s("solver") + " is not supported; only euler is");
   }
@@ -116,9 +111,8 @@ ModelConfig load_model_config(const Config& root) {
   m.fsq_scale = root.opt_i("scalar_quantization_scale", 9, 1, 1 << 16);
   const auto vae = root.opt_sub("audio_vae_config");
   if (vae) m.vae = AudioVaeConfig::load(*vae);
-  if (root.opt_i("feat_dim", 64) != m.vae.latent) {
-    root.fail("feat_dim", concat("must equal audio_vae_config.latent_dim, ", m.vae.latent));
-  }
+  root.check("feat_dim", root.opt_i("feat_dim", 64) == m.vae.latent,
+             concat("must equal audio_vae_config.latent_dim, ", m.vae.latent));
   return m;
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
 
 struct VaeStream : StreamState {
-  AudioVaeState state;
+  CodecState state;
   std::vector<float> context;  // [*, P * D], patches that are decoded before the first one
 };
 
@@ -52,7 +52,7 @@ std::unique_ptr<StreamState> VaeStage::open(Bundle bundle) const {
 
 void VaeStage::hear_contexts(StepContext& ctx, std::span<const ChunkJob> jobs) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const std::span<AudioVaeJob> inner = take_array<AudioVaeJob>(ctx, std::ssize(jobs));
+  const std::span<LatentJob> inner = take_array<LatentJob>(ctx, std::ssize(jobs));
   size_t count = 0;
   for (const ChunkJob& job : jobs) {
     VaeStream& stream = stream_of(job);
@@ -69,7 +69,7 @@ void VaeStage::hear_contexts(StepContext& ctx, std::span<const ChunkJob> jobs) c
 void VaeStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   hear_contexts(ctx, jobs);
   const Arena::Mark mark(ctx.host);
-  const std::span<AudioVaeJob> inner = take_array<AudioVaeJob>(ctx, std::ssize(jobs));
+  const std::span<LatentJob> inner = take_array<LatentJob>(ctx, std::ssize(jobs));
   const auto width = static_cast<size_t>(in_width());
   for (size_t i = 0; i < jobs.size(); ++i) {
     const ChunkJob& job = jobs[i];
@@ -114,11 +114,8 @@ void VoxCpm2::load_vae(const LoadSpec& spec) {
 void VoxCpm2::describe(const LoadSpec& spec) {
   const AudioVaeConfig& vae = config_.vae;
   name("voxcpm2", spec, "Apache-2.0");
-  info_.speech.sample_rate = static_cast<int>(vae.out_sample_rate);
-  info_.speech.frame_rate =
-      static_cast<double>(vae.out_sample_rate) / static_cast<double>(config_.patch_samples());
-  info_.speech.voices = {{"default", "a voice that the model makes up"}};
-  info_.speech.default_voice = "default";
+  set_rates(info_, vae.out_sample_rate, config_.patch_samples());
+  set_voices(info_, {{"default", "a voice that the model makes up"}});
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kSentence;
   info_.offers.add({{"instructions"}, {"guidance"}});
@@ -145,9 +142,7 @@ void VoxCpm2::describe(const LoadSpec& spec) {
 
 Result<Opened> VoxCpm2::open(const SpeechRequest& request) const {
   if (const Status known = check_voice(info_, request.voice); !known) return known.error();
-  auto opened = State::open(config_, *prompter_, request);
-  if (!opened) return opened.error();
-  return Opened(opened.take());
+  return opened(State::open(config_, *prompter_, request));
 }
 
 }  // namespace syrinx::voxcpm2

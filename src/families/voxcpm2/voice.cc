@@ -83,7 +83,7 @@ Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice
                                   shape.str()));
     }
     const std::span<const float> all(found->f32(), static_cast<size_t>(shape.count()));
-    if (!std::all_of(all.begin(), all.end(), [](float x) { return std::isfinite(x); })) {
+    if (!all_finite(all)) {
       return foreign_voice(concat("\"", part->tensor, "\" has numbers that are not finite"));
     }
     (part == &kReference ? out.reference : out.prompt).assign(all.begin(), all.end());

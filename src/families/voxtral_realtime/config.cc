@@ -16,39 +16,32 @@ constexpr double kTheta = 1e6;  // base of rotary positions in files that lack i
 constexpr int64_t kMostWindow = 1 << 14;
 constexpr int kWindow = 400, kHop = 160;  // samples of a mel frame
 
-void only(const Config& c, const char* key, bool fine, const std::string& what) {
-  if (!fine) c.fail(key, "only " + what + " is supported");
-}
-
 /// Completes the sizes of an encoder: where it has biases, and names.
 void finish_encoder(const Config& c, const char* kv_heads, DecoderConfig& d) {
-  only(c, kv_heads, d.kv_heads == d.heads, "the number of heads");
+  c.only(kv_heads, d.kv_heads == d.heads, "the number of heads");
   d.attention_bias = d.output_bias = d.down_bias = true;
   d.key_bias = false;
   d.names = {.attention_norm = "self_attn_layer_norm", .mlp_norm = "final_layer_norm"};
 }
 
 void set_mel(const Config& c, ModelConfig& m) {
-  m.mel = whisper_mel(static_cast<int>(c.opt_i("num_mel_bins", 128, 8, 512)));
+  m.mel = whisper_mel(c.opt_i<int>("num_mel_bins", 128, 8, 512));
   m.mel.high_hz = 8000;
   m.mel.framing = MelFraming::kZero;  // as reflecting: silence is at both ends of a recording
 }
 
 DecoderConfig load_encoder(const Config& c) {
-  only(c, "model_type",
-       c.opt_s("model_type", "voxtral_realtime_encoder") == "voxtral_realtime_encoder",
-       "voxtral_realtime_encoder");
+  c.only("model_type", "voxtral_realtime_encoder");
   DecoderConfig d = load_llama_config(c, kTheta);
-  d.window = static_cast<int>(c.opt_i("sliding_window", 750, 1, kMostWindow));
+  d.window = c.opt_i<int>("sliding_window", 750, 1, kMostWindow);
   finish_encoder(c, "num_key_value_heads", d);
   return d;
 }
 
 DecoderConfig load_lm(const Config& c) {
-  only(c, "model_type", c.opt_s("model_type", "voxtral_realtime_text") == "voxtral_realtime_text",
-       "voxtral_realtime_text");
+  c.only("model_type", "voxtral_realtime_text");
   DecoderConfig d = load_llama_config(c, kTheta);
-  d.window = static_cast<int>(c.opt_i("sliding_window", 8192, 1, kMostWindow));
+  d.window = c.opt_i<int>("sliding_window", 8192, 1, kMostWindow);
   return d;
 }
 
@@ -59,12 +52,12 @@ ModelConfig load_converted(const Config& root) {
   m.encoder = load_encoder(audio);
   m.lm = load_lm(text);
   m.vocab = text.i("vocab_size", 8, 1 << 20);
-  only(root, "tie_word_embeddings", root.opt_b("tie_word_embeddings", true), "true");
-  only(root, "projector_hidden_act", root.opt_s("projector_hidden_act", "gelu") == "gelu", "gelu");
+  root.only("tie_word_embeddings", true);
+  root.only("projector_hidden_act", "gelu");
   m.join = root.opt_i("downsample_factor", 4, 1, 16);
-  only(root, "audio_length_per_tok", root.opt_i("audio_length_per_tok", 8, 1, 32) == m.mels(),
-       "twice the downsample_factor");
-  m.delay = static_cast<int>(root.opt_i("default_num_delay_tokens", 6, 1, ModelConfig::kMostDelay));
+  root.only("audio_length_per_tok", root.opt_i("audio_length_per_tok", 8, 1, 32) == m.mels(),
+            "twice the downsample_factor");
+  m.delay = root.opt_i<int>("default_num_delay_tokens", 6, 1, ModelConfig::kMostDelay);
   set_mel(audio, m);
   return m;
 }
@@ -72,8 +65,8 @@ ModelConfig load_converted(const Config& root) {
 /// Reads the sizes of one transformer in params.json.
 DecoderConfig load_original_part(const Config& c, bool biases) {
   DecoderConfig d = load_mistral_lm(c, biases);
-  only(c, "sliding_window", d.window >= 1 && d.window <= kMostWindow,
-       concat("a number from 1 to ", kMostWindow));
+  c.only("sliding_window", d.window >= 1 && d.window <= kMostWindow,
+         concat("a number from 1 to ", kMostWindow));
   d.names = {};  // those that open_original() gives
   return d;
 }
@@ -102,14 +95,13 @@ ModelConfig load_original(const Config& root) {
   finish_encoder(audio, "n_kv_heads", m.encoder);
   const std::pair<const char*, const char*> kinds[] = {
       {"pos_embed", "rope"}, {"ffn_type", "swiglu"}, {"norm_type", "rms_norm"}};
-  for (const auto& [key, kind] : kinds) only(audio, key, audio.opt_s(key, kind) == kind, kind);
+  for (const auto& [key, kind] : kinds) audio.only(key, kind);
   m.lm = load_original_part(root, false);
   m.vocab = root.i("vocab_size", 8, 1 << 20);
-  for (const char* key : {"tied_embeddings", "ada_rms_norm_t_cond"})
-    only(root, key, root.opt_b(key, true), "true");
+  for (const char* key : {"tied_embeddings", "ada_rms_norm_t_cond"}) root.only(key, true);
   m.join = both.sub("downsample_args").i("downsample_factor", 1, 16);
-  only(sound, "global_log_mel_max", sound.opt_f("global_log_mel_max", kLoudest) == kLoudest,
-       concat(kLoudest));
+  sound.only("global_log_mel_max", sound.opt_f("global_log_mel_max", kLoudest) == kLoudest,
+             concat(kLoudest));
   set_mel(sound, m);
   return m;
 }

@@ -11,11 +11,6 @@ namespace {
 constexpr const char* kType = "voxtral_tts";
 constexpr const char* kArchitecture = "VoxtralTTSForConditionalGeneration";
 
-/// Expects the number of a key of `c` to be `want`, which another part of the model has.
-void expect_same(const Config& c, const char* key, int64_t got, int64_t want, const char* whose) {
-  if (got != want) c.fail(key, concat("expected ", whose, ", ", want, ", got ", got));
-}
-
 }  // namespace
 
 bool claims(const Config& root) {
@@ -38,19 +33,13 @@ ModelConfig load_model_config(const Config& root) {
   m.codec = VoxtralCodecConfig::load(codec);
   m.flow = load_mistral_sizes(flow);
   m.flow.causal = false;
-  m.steps = static_cast<int>(flow.opt_i("n_decoding_steps", m.steps, 1, 128));
-  const char* theirs = "dim of the language model";
-  expect_same(flow, "input_dim", flow.opt_i("input_dim", m.lm.hidden), m.lm.hidden, theirs);
-  expect_same(flow, "dim", m.flow.hidden, m.lm.hidden, theirs);
-  const auto same_codes = [&](const char* key, int64_t want) {
-    expect_same(audio, key, audio.i(key), want, "that of audio_tokenizer_args");
-  };
-  same_codes("semantic_codebook_size", m.codec.codebook_size);
-  same_codes("acoustic_codebook_size", m.codec.levels);
-  same_codes("n_acoustic_codebook", m.codec.acoustic());
-  if (audio.opt_s("input_embedding_concat_type", "sum") != "sum") {
-    audio.fail("input_embedding_concat_type", "expected sum");
-  }
+  m.steps = flow.opt_i<int>("n_decoding_steps", m.steps, 1, 128);
+  for (const char* key : {"input_dim", "dim"})
+    flow.same(key, m.lm.hidden, "dim of the language model");
+  audio.same("semantic_codebook_size", m.codec.codebook_size, "that of audio_tokenizer_args");
+  audio.same("acoustic_codebook_size", m.codec.levels, "that of audio_tokenizer_args");
+  audio.same("n_acoustic_codebook", m.codec.acoustic(), "that of audio_tokenizer_args");
+  audio.only("input_embedding_concat_type", "sum");
   return m;
 }
 

@@ -1,11 +1,10 @@
 #include "families/voxtral_tts/pipeline.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "families/codec_stage.h"
 #include "families/loading/checkpoint.h"
-#include "families/loading/describe.h"
+#include "families/loading/voice_tensors.h"
 #include "families/voxtral_tts/speech_lm.h"
 #include "io/file.h"
 #include "io/torch_pickle.h"
@@ -18,7 +17,6 @@ constexpr const char* kWeights = "consolidated.safetensors";
 constexpr const char* kVoices = "voice_embedding";
 /// Voice of requests without a name: that of SGLang-Omni; the authors' server has none.
 constexpr const char* kUsual = "cheerful_female";
-constexpr const char* kRandom = "default";
 constexpr int64_t kRandomRows = 147;  // as many as casual_male has
 /// Chunks of one frame, then of six; a frame is 80 ms.
 constexpr ChunkPolicy kPolicy{1, 6, 0, 0};
@@ -28,23 +26,15 @@ VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
   const TorchPickle file(path);
   const int64_t width = config.lm.hidden, most = config.max_positions / 2;
   const std::vector<TorchTensor>& all = file.tensors();
-  const auto real = [](DType t) {
-    return t == DType::kF32 || t == DType::kBF16 || t == DType::kF16;
-  };
-  const bool fits = all.size() == 1 && all[0].dtype && real(*all[0].dtype) &&
-                    all[0].sizes.size() == 2 && all[0].sizes[0] >= 1 && all[0].sizes[0] <= most &&
-                    all[0].sizes[1] == width;
+  const bool fits = all.size() == 1 && all[0].dtype && all[0].sizes.size() == 2 &&
+                    all[0].sizes[0] >= 1 && all[0].sizes[0] <= most && all[0].sizes[1] == width;
   if (!fits) {
     load_fault(path, "",
                concat("expected one tensor of floats [up to ", most, ", ", width, "], got ",
                       all.size() == 1 ? all[0].str() : concat(all.size(), " tensors")));
   }
-  const Tensor rows = to_f32(file.view(all[0]));
-  VoiceRows voice(rows.f32(), rows.f32() + rows.shape().count());
-  if (!std::ranges::all_of(voice, [](float x) { return std::isfinite(x); })) {
-    load_fault(path, "", "a number is not finite");
-  }
-  return voice;
+  const Tensor rows = stored_floats(file.view(all[0]), path);
+  return VoiceRows(rows.f32(), rows.f32() + rows.shape().count());
 }
 
 }  // namespace
@@ -73,8 +63,8 @@ VoxtralTts::VoxtralTts(const LoadSpec& spec)
   info_.speech.no_cloning =
       "the published checkpoint has no encoder of recordings; the model has only its named voices";
   const FlowHead& flow = lm->flow();
-  join(std::move(lm), std::make_unique<CodecStage<VoxtralCodec, VoxtralCodecJob>>(*codec_),
-       codec_info(*codec_), kPolicy);
+  join(std::move(lm), std::make_unique<CodecStage<VoxtralCodec>>(*codec_), codec_info(*codec_),
+       kPolicy);
   info_.parts.push_back({"acoustic transformer",
                          concat(describe_decoder(config_.flow), ", ", config_.steps, " steps for ",
                                 config_.codec.acoustic(), " codes"),
@@ -86,34 +76,18 @@ void VoxtralTts::load_voices(const LoadSpec& spec) {
   files_ = std::make_unique<VoiceFiles<VoiceRows>>(
       files_below(spec.dir, {kVoices}, ".pt"),
       [config = config_](const std::string& path) { return read_voice(config, path); });
-  files_->add_to(info_, "a published voice");
-  if (files_->has(kUsual)) info_.speech.default_voice = kUsual;
-  if (!files_->empty()) {
-    // Reads the default voice at once, so that a file of another model is refused now.
-    files_->read(info_.speech.default_voice);
-    return;
-  }
-  if (!spec.dummy) {
-    load_fault(join_path(spec.dir, kVoices), "",
-               "has no voice; download the .pt files of this folder of the repository");
-  }
-  VoiceRows rows(
-      static_cast<size_t>(std::min(kRandomRows, config_.max_positions / 4) * config_.lm.hidden));
-  philox_normal(1, 0, 0, rows);
-  random_ = std::make_shared<const VoiceRows>(std::move(rows));
-  info_.speech.voices = {{kRandom, "random numbers"}};
-  info_.speech.default_voice = kRandom;
-}
-
-Result<std::shared_ptr<const VoiceRows>> VoxtralTts::voice_of(const RequestVoice& voice) const {
-  if (voice.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
-  const std::string& name = voice.name.empty() ? info_.speech.default_voice : voice.name;
-  if (random_ && name == kRandom) return random_;
-  return files_->find(info_, name);
+  const auto random = [&] {
+    VoiceRows rows(
+        static_cast<size_t>(std::min(kRandomRows, config_.max_positions / 4) * config_.lm.hidden));
+    philox_normal(1, 0, 0, rows);
+    return rows;
+  };
+  files_->publish(spec, info_, {kUsual}, random, kVoices,
+                  "download the .pt files of this folder of the repository");
 }
 
 Result<std::unique_ptr<SpokenScript>> VoxtralTts::script(const SpeechRequest& request) const {
-  auto voice = voice_of(request.voice);
+  auto voice = files_->find(info_, request.voice);
   if (!voice) return voice.error();
   return make_script(config_, *tokenizer_, voice.take());
 }

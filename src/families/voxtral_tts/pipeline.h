@@ -27,14 +27,12 @@ class VoxtralTts : public SpokenPipeline {
 
  private:
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
-  Result<std::shared_ptr<const VoiceRows>> voice_of(const RequestVoice& voice) const;
   void load_voices(const LoadSpec& spec);
 
   ModelConfig config_;
   std::unique_ptr<const Tokenizer> tokenizer_;
   std::unique_ptr<VoxtralCodec> codec_;
   std::unique_ptr<VoiceFiles<VoiceRows>> files_;
-  std::shared_ptr<const VoiceRows> random_;  // voice for random weights without files
 };
 
 /// Opens the tokenizer, tekken.json. Random weights need no file. Throws LoadError if it lacks a

@@ -47,9 +47,9 @@ class Script : public SpokenScript {
   }
 
   SampleRule rule(const DelayedStreams&, int k) const override {
-    SampleRule rule;
     const int64_t choices = k == 0 ? config_.semantic_choices() : config_.acoustic_choices();
     const int32_t first = k == 0 ? ModelConfig::kEnd : ModelConfig::kMarks;
+    SampleRule rule;
     rule.allowed[rule.ranges++] = {first, static_cast<int32_t>(choices)};
     return rule;
   }
@@ -82,9 +82,8 @@ Tokenizer open_words(const LoadSpec& spec, const ModelConfig& config) {
 }
 
 SpokenModel spoken_model(const ModelConfig& config) {
-  const auto codes = static_cast<size_t>(config.codec.codebooks);
   return {.tables = static_cast<int>(config.codec.codebooks) + 1,
-          .pattern = {.delays = std::vector<int>(codes), .marks = {}, .drain = DelayDrain::kFree},
+          .pattern = DelayPattern::none(config.codec.codebooks),
           .max_positions = config.max_positions,
           // The authors' code takes the likeliest code.
           .sampling = {.temperature = 0},

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "families/loading/checkpoint.h"
 #include "families/whisper/ctranslate2.h"
+#include "nn/llama_config.h"
 
 namespace syrinx::whisper {
 namespace {
@@ -86,8 +87,8 @@ std::vector<AlignmentHead> load_heads(const Config& config, const ModelConfig& m
 bool claims(const Config& root) { return claims_ct2(root) || model_type(root) == "whisper"; }
 
 ModelConfig load_model_config(const Config& root) {
-  if (root.has("quantization_config"))
-    root.fail("quantization_config", "quantized checkpoints are not supported");
+  root.check("quantization_config", !root.has("quantization_config"),
+             "quantized checkpoints are not supported");
   ModelConfig m;
   m.encoder = WhisperEncoderConfig::load(root);
   m.layers = root.i("decoder_layers", 1, 256);
@@ -96,13 +97,8 @@ ModelConfig load_model_config(const Config& root) {
   m.vocab = root.i("vocab_size", kTimestamps + 8, 1 << 20);
   m.max_ids = root.i("max_target_positions", 16, 1 << 14);
   const int64_t width = m.encoder.width;
-  if (width % m.heads != 0 || width / m.heads % 8 != 0 || width / m.heads > 256) {
-    root.fail("decoder_attention_heads",
-              "must divide d_model; the quotient must be a multiple of 8, at most 256");
-  }
-  if (!root.opt_b("tie_word_embeddings", true)) {
-    root.fail("tie_word_embeddings", "a separate head is not supported");
-  }
+  head_size(root, "decoder_attention_heads", width, m.heads);
+  root.only("tie_word_embeddings", true);
   return m;
 }
 

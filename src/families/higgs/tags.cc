@@ -1,4 +1,4 @@
-#include "families/higgs/prompter.h"
+#include "families/higgs/tags.h"
 
 #include <array>
 
@@ -49,23 +49,12 @@ std::string_view leading_tags(std::string_view text) {
   return text.substr(0, end);
 }
 
-std::vector<std::string> Prompter::control_words() {
-  return {"<|tts|>", "<|ref_audio|>", "<|ref_text|>", "<|text|>", "<|audio|>"};
-}
-
-Prompter::Prompter(Tokenizer tokenizer)
-    : tokenizer_(std::move(tokenizer)),
-      tts_(tokenizer_.need_id("<|tts|>")),
-      ref_audio_(tokenizer_.need_id("<|ref_audio|>")),
-      text_(tokenizer_.need_id("<|text|>")),
-      audio_(tokenizer_.need_id("<|audio|>")),
-      ref_text_(tokenizer_.id("<|ref_text|>")) {}
-
-Result<std::vector<int32_t>> Prompter::text(std::string_view text, const char* param) const {
+Result<std::vector<int32_t>> text_ids(const Tokenizer& tokenizer, std::string_view text,
+                                      const char* param) {
   std::vector<Section> tags;
   for (auto tag = find_tag(text); tag; tag = find_tag(text, tag->end)) {
     const std::string_view word = text.substr(tag->begin, tag->end - tag->begin);
-    const std::optional<int32_t> id = tokenizer_.id(word);
+    const std::optional<int32_t> id = tokenizer.id(word);
     if (!id) {
       return Error{ErrorCode::kInvalid,
                    concat("unknown tag ", word,
@@ -75,7 +64,7 @@ Result<std::vector<int32_t>> Prompter::text(std::string_view text, const char* p
     }
     tags.push_back({*id, tag->begin, tag->end});
   }
-  return tokenizer_.encode_around(text, tags);
+  return tokenizer.encode_around(text, tags);
 }
 
 }  // namespace syrinx::higgs
