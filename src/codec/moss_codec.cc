@@ -54,10 +54,10 @@ void MossCodec::run(StepContext& ctx, std::span<const CodecJob> jobs) const {
   const Arena::Mark host_mark(ctx.host);
   for (const CodecJob& job : jobs) check_codes(job.codes, config_.codebook_size);
   const auto room = [&](CodecState& state) {
-    int64_t room = kPassFrames;
+    int64_t left = kPassFrames;
     for (size_t b = 0; b < blocks_.size(); ++b)
-      room = std::min(room, blocks_[b].net.room(ctx, state.kv[b]) / blocks_[b].rate);
-    return room;
+      left = std::min(left, blocks_[b].net.room(ctx, state.kv[b]) / blocks_[b].rate);
+    return left;
   };
   decode_frames(ctx, frame_jobs(ctx, jobs, config_.codebooks), config_.hop(), kPassFrames, room,
                 [&](CodecPass& pass) {

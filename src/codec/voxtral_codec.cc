@@ -177,12 +177,12 @@ void VoxtralCodec::run(StepContext& ctx, std::span<const CodecJob> jobs) const {
       check_codes(job.codes.subspan(k, 1), k % q == 0 ? config_.codebook_size : config_.levels);
   }
   const auto room = [&](CodecState& state) {
-    int64_t room = kPassFrames, rate = 1;
+    int64_t left = kPassFrames, rate = 1;
     for (size_t i = 0; i < nets_.size(); ++i) {
       rate *= config_.stages[i].stride;
-      room = std::min(room, nets_[i].room(ctx, state.kv[i]) / rate);
+      left = std::min(left, nets_[i].room(ctx, state.kv[i]) / rate);
     }
-    return room;
+    return left;
   };
   decode_frames(ctx, frame_jobs(ctx, jobs, q), config_.hop(), kPassFrames, room,
                 [&](CodecPass& pass) {

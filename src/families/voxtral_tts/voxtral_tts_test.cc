@@ -146,10 +146,10 @@ TEST_F(VoxtralTtsTest, AFrameThatIsNotFiniteFailsOnlyItsRequest) {
     SampleRow row;
     row.params.temperature = 0;
     row.rule = open(request("Hello."))->rule(k);
-    const std::vector<SampleRow> rows(2, row);
+    const std::vector<SampleRow> drawn(2, row);
     std::vector<int32_t> ids(2);
     std::vector<SampleStatus> status(2);
-    sample(ctx, logits.view(), rows, ids, status);
+    sample(ctx, logits.view(), drawn, ids, status);
     EXPECT_EQ(status[0], SampleStatus::kNotFinite) << k;
     EXPECT_EQ(status[1], SampleStatus::kOk) << k;
     const float level = (std::clamp(alone[static_cast<size_t>(k - 1)], -1.f, 1.f) + 1) * 10;
