@@ -107,8 +107,8 @@ inline std::string device_label(const ::testing::TestParamInfo<Device>& info) {
 inline Tensor random(Shape shape, unsigned seed, float scale = 1) {
   Tensor t(shape, DType::kF32);
   std::mt19937 engine(seed);
-  std::normal_distribution<float> normal(0, scale);
-  for (int64_t i = 0; i < shape.count(); ++i) t.f32()[i] = normal(engine);
+  std::normal_distribution<float> normal;  // its deviation must not be 0, but `scale` may be
+  for (int64_t i = 0; i < shape.count(); ++i) t.f32()[i] = normal(engine) * scale;
   return t;
 }
 
