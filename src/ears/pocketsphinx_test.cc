@@ -132,7 +132,8 @@ OwnOutput read_json(const std::string& printed) {
   std::istringstream lines(printed);
   while (std::getline(lines, line)) {
     const auto utterance = nlohmann::json::parse(line);
-    if (utterance["t"] != "") out.text += " " + utterance["t"].get<std::string>();
+    const std::string text = utterance["t"];
+    if (!text.empty()) out.text += " " + text;
     for (const auto& word : utterance["w"]) {
       const double start_s = word["b"];
       out.add(word["t"], start_s, start_s + word["d"].get<double>(), word["p"]);
