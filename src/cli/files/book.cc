@@ -71,7 +71,7 @@ constexpr const char* kPlaylist = "book.m3u8";  // written after all chapters
 
 /// Formats a duration: "1:02:33" or "2:33".
 std::string clock_text(double seconds) {
-  const auto all = static_cast<int64_t>(seconds + 0.5);
+  const auto all = int64_t{std::llround(seconds)};
   char out[32];
   if (all >= 3600) {
     std::snprintf(out, sizeof out, "%lld:%02lld:%02lld", static_cast<long long>(all / 3600),
