@@ -49,9 +49,9 @@ class PocketSphinxDecoder {
   const std::shared_ptr<const PocketSphinxLibrary> library_;
   PocketSphinxLibrary::Config* config_ = nullptr;
   PocketSphinxLibrary::Decoder* decoder_ = nullptr;
-  PocketSphinxLibrary::Endpointer* endpointer_ = nullptr;  // of this recording; version 5
+  PocketSphinxLibrary::Endpointer* endpointer_ = nullptr;  // finds the speech; version 5
   std::vector<float> first_mean_;                          // initial mean of the cepstra; version 3
-  std::string first_mean_text_;                            // version 5's
+  std::string first_mean_text_;                            // the same in version 5, as text
   std::vector<int16_t> frame_;    // samples of an incomplete frame; version 5
   bool in_utterance_ = false;     // between ps_start_utt() and ps_end_utt()
   bool speaks_ = false;           // whether speech was found in this utterance

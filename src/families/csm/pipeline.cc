@@ -46,8 +46,8 @@ std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
   return tables_in(weights.take(name, {rows, config.backbone.hidden}), config.codebooks);
 }
 
-/// Returns the tables of text and codes. A tied checkpoint may store the codes' tables under either
-/// of two names.
+/// Returns the tables of text and codes. A tied checkpoint stores the codes' tables as kTable or as
+/// kDepthTable.
 std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
   const bool other = config.tied && !weights.has(kTable) && weights.has(kDepthTable);
   std::vector<View> tables = code_tables(config, weights, other ? kDepthTable : kTable);

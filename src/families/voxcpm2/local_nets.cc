@@ -142,11 +142,11 @@ void LocalDit::run(StepContext& ctx, const View& hidden, const View& past, const
   expect_shape("local dit", hidden, {e, 2 * lm});
   const Arena::Mark mark(ctx.arena);
   // With guidance, rows [e, 2 e) are the patches again, without the condition.
-  const int64_t n = guided ? 2 * e : e, told_width = (2 + p) * width;
-  const View told = take_rows(ctx, n, told_width), at = take_rows(ctx, n, size),
+  const int64_t n = guided ? 2 * e : e, condition_width = (2 + p) * width;
+  const View condition = take_rows(ctx, n, condition_width), at = take_rows(ctx, n, size),
              v = take_rows(ctx, n, size);
   const View now = at.slice(0, e), speed = v.slice(0, e);
-  fill_zeros(ctx, told);
+  fill_zeros(ctx, condition);
   {
     const Arena::Mark inner_mark(ctx.arena), host_mark(ctx.host);
     const View half = take_rows(ctx, e, lm), made = take_rows(ctx, e, width);
@@ -157,13 +157,14 @@ void LocalDit::run(StepContext& ctx, const View& hidden, const View& past, const
       copy_spans(ctx, parts.first(static_cast<size_t>(e)));
       linear(ctx, side == 0 ? lm_ : residual_, half, made);
       for (int64_t i = 0; i < e; ++i)
-        parts[i] = {made.f32() + i * width, told.f32() + i * told_width + side * width, width};
+        parts[i] = {made.f32() + i * width, condition.f32() + i * condition_width + side * width,
+                    width};
       copy_spans(ctx, parts.first(static_cast<size_t>(e)));
     }
     const View seen = take_rows(ctx, e * p, width);
     linear(ctx, before_, past.reshape({e * p, latent}), seen);
     for (int64_t i = 0; i < n; ++i) {
-      parts[i] = {seen.f32() + i % e * p * width, told.f32() + i * told_width + 2 * width,
+      parts[i] = {seen.f32() + i % e * p * width, condition.f32() + i * condition_width + 2 * width,
                   p * width};
     }
     copy_spans(ctx, parts);
@@ -171,14 +172,14 @@ void LocalDit::run(StepContext& ctx, const View& hidden, const View& past, const
   copy(ctx, x, now);
   for (int step = kStillSteps; step < kSolverSteps; ++step) {
     if (guided) copy(ctx, now, at.slice(e, n));
-    estimate(ctx, step, told, at, v);
+    estimate(ctx, step, condition, at, v);
     if (guided) guide_zero_star(ctx, speed, v.slice(e, n), scales);
     weighted_sum(ctx, 1, now, times_.t[step + 1] - times_.t[step], speed, now);
   }
   copy(ctx, now, x);
 }
 
-void LocalDit::estimate(StepContext& ctx, int step, const View& told, const View& x,
+void LocalDit::estimate(StepContext& ctx, int step, const View& condition, const View& x,
                         const View& v) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t rows = x.shape[0], p = config_.patch, width = config_.dit.hidden;
@@ -188,7 +189,7 @@ void LocalDit::estimate(StepContext& ctx, int step, const View& told, const View
   const std::span<int32_t> wanted = take_array<int32_t>(ctx, rows * p);
   const std::span<CopySpan> parts = take_array<CopySpan>(ctx, 4 * rows);
   for (int64_t i = 0; i < rows; ++i) {
-    const float* from = told.f32() + i * told.shape[1];
+    const float* from = condition.f32() + i * condition.shape[1];
     float* to = all.f32() + i * length * width;
     parts[4 * i] = {from, to, 2 * width};
     parts[4 * i + 1] = {time_rows_.f32() + step * width, to + 2 * width, width};

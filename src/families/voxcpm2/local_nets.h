@@ -53,9 +53,10 @@ class LocalDit {
   };
   static Times solver_times();
   void embed_times(const Weights& estimator);
-  /// Computes v [R, P * D] for x [R, P * D] at the solver's time number `step`. `told` [R, 2 + P,
-  /// W]: the conditions, i.e. 2 rows of the language models, then the previous patch.
-  void estimate(StepContext& ctx, int step, const View& told, const View& x, const View& v) const;
+  /// Computes v [R, P * D] for x [R, P * D] at the solver's time number `step`. `condition` [R, 2 +
+  /// P, W]: the conditions, i.e. 2 rows of the language models, then the previous patch.
+  void estimate(StepContext& ctx, int step, const View& condition, const View& x,
+                const View& v) const;
 
   ModelConfig config_;
   PackedLinear lm_, residual_;      // H -> W
