@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 
 import numpy as np
 
-from .errors import fault
+from .errors import InvalidError, fault
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -256,6 +256,8 @@ class Model:
         def given(value: Any) -> Any:
             return -1 if value is None else value  # the C API takes -1 for the model's default
 
+        if not 0 <= seed < 2**64:  # ctypes would take its lowest 64 bits
+            raise InvalidError(f"seed {seed} is not between 0 and 2**64 - 1")
         options = _SpeechOptions(
             ctypes.sizeof(_SpeechOptions), _bytes(voice), learned.handle if learned else None,
             _bytes(language), _bytes(instructions), speed, given(temperature), given(top_p),

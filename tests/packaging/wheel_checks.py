@@ -118,6 +118,8 @@ class Checks(unittest.TestCase):
         for call, kind, says in [
                 (lambda: self.finch.speak(TEXT, voice="nightingale"), syrinx.NotFoundError, "curlew"),
                 (lambda: self.finch.speak(TEXT, speed=9), syrinx.InvalidError, "speed"),
+                (lambda: self.finch.speak(TEXT, seed=-1), syrinx.InvalidError, "seed"),
+                (lambda: self.finch.speak(TEXT, seed=2**64), syrinx.InvalidError, "seed"),
                 (lambda: self.finch.learn_voice([0.0], 16000), syrinx.UnsupportedError, "clone"),
                 (lambda: self.finch.learn_voice([0.0]), syrinx.InvalidError, "sample_rate"),
                 (lambda: syrinx.load("/nowhere"), syrinx.LoadError, "/nowhere"),

@@ -104,7 +104,7 @@ TEST(Fuzz, Bodies) {
       if (++accepted % 16 == 0) mutator.keep(text);
     }
     auto items = body.items();
-    if (const auto* list = std::get_if<std::vector<SpeechBody>>(&items)) {
+    if (const auto* list = std::get_if<std::vector<SpeechBody::Item>>(&items)) {
       EXPECT_TRUE(!list->empty() && list->size() <= SpeechBody::kMaxItems);
       if (++batches % 16 == 0) mutator.keep(text);
     }

@@ -61,7 +61,7 @@ class SpeechBatch {
   const SpeechExchange& exchange_;
   const std::shared_ptr<Wakeup> wakeup_;
   std::deque<Item> items_;
-  std::vector<SpeechBody> bodies_;
+  std::vector<SpeechBody::Item> bodies_;
 };
 
 std::optional<ApiError> SpeechBatch::add_items() {
@@ -69,7 +69,7 @@ std::optional<ApiError> SpeechBatch::add_items() {
   if (auto* fault = std::get_if<ApiError>(&parsed)) return std::move(*fault);
   auto items = std::get<SpeechBody>(parsed).items();
   if (auto* fault = std::get_if<ApiError>(&items)) return std::move(*fault);
-  bodies_ = std::move(std::get<std::vector<SpeechBody>>(items));
+  bodies_ = std::move(std::get<std::vector<SpeechBody::Item>>(items));
   for (size_t i = 0; i < bodies_.size(); ++i) {
     items_.emplace_back(server_, wakeup_, exchange_.client,
                         [connection = connection_.get()] { return connection->gone(); });
@@ -101,8 +101,12 @@ size_t SpeechBatch::bytes() const {
 
 net::awaitable<void> SpeechBatch::speak() {
   for (size_t i = 0; i < items_.size(); ++i) {
-    co_await items_[i].job.start(bodies_[i]);
-    items_[i].fault = items_[i].job.fault();
+    if (const auto* body = std::get_if<SpeechBody>(&bodies_[i])) {
+      co_await items_[i].job.start(*body);
+      items_[i].fault = items_[i].job.fault();
+    } else {
+      items_[i].fault = std::get<ApiError>(bodies_[i]);
+    }
     items_[i].done = items_[i].fault.has_value();
   }
   for (bool open = true; open && !connection_->gone();) {

@@ -62,7 +62,7 @@ std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
   return SpeechBody(std::move(parsed));
 }
 
-std::variant<std::vector<SpeechBody>, ApiError> SpeechBody::items() const {
+std::variant<std::vector<SpeechBody::Item>, ApiError> SpeechBody::items() const {
   const auto items = fields_->find("items");
   if (items == fields_->end() || !items->is_array() || items->empty() ||
       items->size() > kMaxItems) {
@@ -70,9 +70,12 @@ std::variant<std::vector<SpeechBody>, ApiError> SpeechBody::items() const {
   }
   json common = *fields_;
   common.erase("items");
-  std::vector<SpeechBody> out;
+  std::vector<Item> out;
   for (const json& item : *items) {
-    if (!item.is_object()) return bad_field("items", "Every item must be a JSON object.");
+    if (!item.is_object()) {
+      out.push_back(bad_field("items", "The item must be a JSON object."));
+      continue;
+    }
     json fields = common;
     for (const auto& [name, value] : item.items()) {
       if (!value.is_null()) fields[name] = value;

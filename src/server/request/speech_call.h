@@ -52,8 +52,10 @@ class SpeechBody {
   /// clients send for every model, such as "instructions", if this model does not support them;
   /// otherwise ignores them with a warning.
   std::variant<SpeechCall, ApiError> call(const Speaker& speaker, bool strict = false) const;
-  /// Returns the bodies in "items", 1 to kMaxItems.
-  std::variant<std::vector<SpeechBody>, ApiError> items() const;
+  /// A body of "items", or the fault of an item that is not an object.
+  using Item = std::variant<SpeechBody, ApiError>;
+  /// Returns the items in "items", 1 to kMaxItems.
+  std::variant<std::vector<Item>, ApiError> items() const;
 
  private:
   explicit SpeechBody(nlohmann::json fields);
