@@ -339,7 +339,13 @@ std::vector<float> Measurement::run_chunks(size_t link, int jobs, int frames, do
         const auto begin = from.begin() + static_cast<std::ptrdiff_t>(f % have * width);
         part.insert(part.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
       }
-      batch_.add(streams.back().get(), part, of.policy.left, frames, of.policy.lookahead, false);
+      Frames chunk;
+      if constexpr (std::is_same_v<decltype(part), std::vector<float>>) {
+        chunk.floats = part;
+      } else {
+        chunk.ints = part;
+      }
+      batch_.add(streams.back().get(), chunk, {of.policy.left, frames, of.policy.lookahead});
     };
     link == 0 ? take(donor.frames) : take(values_[j % values_.size()]);
   }

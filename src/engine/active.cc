@@ -30,18 +30,17 @@ bool Active::in_flight() const {
 
 int64_t Active::frames() {
   const int link = model->first_link;
-  return runs.empty() || !opens(link) ? 0 : runs[link].chunk->given();
+  return runs.empty() || !opens(link) ? 0 : runs[link].chunk->lane.given();
 }
 
 double Active::slack_s(double now) {
   double samples = 0;
   for (size_t n = 0; n < runs.size(); ++n) {
     if (!runs[n].chunk) continue;
-    runs[n].chunk->with_lane([&](auto& lane) {
-      const int64_t frames = lane.waiting() - (lane.closed() ? 0 : lane.policy().lookahead);
-      samples +=
-          static_cast<double>(std::max<int64_t>(0, frames)) * model->nodes[n].samples_per_frame;
-    });
+    const Lane& lane = runs[n].chunk->lane;
+    const int64_t frames = lane.waiting() - (lane.closed() ? 0 : lane.policy().lookahead);
+    samples +=
+        static_cast<double>(std::max<int64_t>(0, frames)) * model->nodes[n].samples_per_frame;
   }
   return output.listener().slack_s(now) + samples / model->pipeline->info().speech.sample_rate;
 }
@@ -139,9 +138,8 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
     auto kept = static_cast<int>(n) == model.first_link ? opened.value().kept : nullptr;
     auto run = open_chunk_run(*node.chunk, node.policy, *runs[from].ar->sequence, std::move(kept));
     if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
-      auto& lane = std::get<Lane<float>>(run->lane);
-      lane.input() = std::move(opened.value().samples);
-      if (!opened.value().samples_open) lane.close();
+      run->lane.give({}, opened.value().samples);
+      if (!opened.value().samples_open) run->lane.close();
     }
     runs[n].chunk = std::move(run);
   }

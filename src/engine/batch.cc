@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include "engine/lane.h"
-
 namespace syrinx {
 
 void Batch::warm_steps(int sequences, int pages) {
@@ -16,9 +14,7 @@ void Batch::warm_chunks(int streams, const ChunkStage& stage, const ChunkPolicy&
   const size_t fresh = static_cast<size_t>(streams) * most_frames(policy);
   const size_t window = fresh + static_cast<size_t>(streams) * (policy.left + policy.lookahead);
   const size_t elements = window * stage.in_width();
-  const Flow flow = stage.in().flow;
-  flow == Flow::kRows || flow == Flow::kSamples ? window_values_.reserve(elements)
-                                                : window_codes_.reserve(elements);
+  is_float(stage.in()) ? window_values_.reserve(elements) : window_codes_.reserve(elements);
   samples_.reserve(fresh * stage.most_out() * stage.out_width());
 }
 
@@ -48,24 +44,12 @@ void Batch::begin_chunks(const ChunkStage& stage) {
   jobs_.clear(), window_codes_.clear(), window_values_.clear(), owners.clear(), fault.clear();
 }
 
-void Batch::add_job(StreamState* state, int left, int fresh, int ahead, bool last) {
-  ChunkJob& job = jobs_.emplace_back();
-  job.state = state;
-  job.left = left, job.fresh = fresh, job.ahead = ahead;
-  job.last = last;
-  units_ += fresh;
-}
-
-void Batch::add(StreamState* state, std::span<const int32_t> window, int left, int fresh, int ahead,
-                bool last) {
-  add_job(state, left, fresh, ahead, last);
-  window_codes_.insert(window_codes_.end(), window.begin(), window.end());
-}
-
-void Batch::add(StreamState* state, std::span<const float> window, int left, int fresh, int ahead,
-                bool last) {
-  add_job(state, left, fresh, ahead, last);
-  window_values_.insert(window_values_.end(), window.begin(), window.end());
+void Batch::add(StreamState* state, const Frames& window, const ChunkCut& cut) {
+  jobs_.push_back(
+      {.state = state, .left = cut.left, .fresh = cut.fresh, .ahead = cut.ahead, .last = cut.last});
+  units_ += cut.fresh;
+  window_codes_.insert(window_codes_.end(), window.ints.begin(), window.ints.end());
+  window_values_.insert(window_values_.end(), window.floats.begin(), window.floats.end());
 }
 
 void Batch::seal_chunks() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/lane.h"
 #include "engine/policy.h"
 #include "model/pipeline.h"
 #include "model/step.h"
@@ -38,10 +39,7 @@ class Batch : public StepResults {
   /// Begins a batch of chunks.
   void begin_chunks(const ChunkStage& stage);
   /// Adds a chunk; copies the frames of `window`.
-  void add(StreamState* state, std::span<const int32_t> window, int left, int fresh, int ahead,
-           bool last);
-  void add(StreamState* state, std::span<const float> window, int left, int fresh, int ahead,
-           bool last);
+  void add(StreamState* state, const Frames& window, const ChunkCut& cut);
   /// Completes the inputs; afterwards jobs() may be run.
   void seal_chunks();
 
@@ -92,8 +90,6 @@ class Batch : public StepResults {
   }
 
  private:
-  void add_job(StreamState* state, int left, int fresh, int ahead, bool last);
-
   Plan::Kind kind_ = Plan::kIdle;
   int units_ = 0;
   const ArStage* ar_ = nullptr;

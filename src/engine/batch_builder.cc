@@ -85,16 +85,13 @@ void BatchBuilder::build_chunks(const Plan& plan, Batch& batch) {
   for (const int slot : plan.chunk_slots) {
     Active& request = *roster_.active()[slot];
     ChunkRun& run = *request.runs[n].chunk;
-    const ChunkCut cut = run.cut;
-    run.with_lane([&](auto& lane) {
-      batch.add(run.stream.get(), lane.window(cut), cut.left, cut.fresh, cut.ahead, cut.last);
-    });
+    batch.add(run.stream.get(), run.lane.window(run.cut), run.cut);
     batch.owners.push_back(&request);
   }
   batch.seal_chunks();
   for (const int slot : plan.chunk_slots) {  // from here on, nothing can fail
     ChunkRun& run = *roster_.active()[slot]->runs[n].chunk;
-    run.with_lane([&](auto& lane) { lane.take(run.cut); });
+    run.lane.take(run.cut);
     run.running = true;
   }
 }

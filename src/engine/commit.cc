@@ -18,28 +18,11 @@ void report_missed(ArRun& run, const Batch& batch, int e, size_t count) {
   run.sequence->missed(std::span<const int32_t>(batch.codes).subspan(first, count));
 }
 
-/// The destinations of a step's frames: the lanes of the nodes that the AR node feeds.
-struct StepLanes {
-  std::vector<int32_t>* codes;
-  std::vector<float>* rows = nullptr;
-  int width = 1;
-};
-
-StepLanes lanes_behind(Active& request, int n, bool has_values, std::vector<int32_t>& unread) {
-  const Graph& graph = request.model->graph();
-  StepLanes lanes{&unread};
-  for (const int e : graph.leaving(n)) {
-    const Edge& edge = graph.edges()[e];
-    if (edge.to.node == kClient) continue;
-    const Flow flow = graph.node(n).out[edge.from.port].flow;
-    if (flow == Flow::kRows && has_values) {
-      lanes.rows = &std::get<Lane<float>>(request.runs[edge.to.node].chunk->lane).input();
-    }
-    if (flow != Flow::kCodes) continue;
-    lanes.codes = &std::get<Lane<int32_t>>(request.runs[edge.to.node].chunk->lane).input();
-    lanes.width = graph.node(edge.to.node).chunk->in_width();
-  }
-  return lanes;
+/// Returns the number of codes in a frame of the node's output.
+int frame_codes(const Node& node) {
+  for (const FrameType& type : node.out)
+    if (type.flow == Flow::kCodes) return type.width;
+  return 1;
 }
 
 }  // namespace
@@ -128,28 +111,20 @@ void Committer::take_steps(Active& request, const Batch& batch, const Brought& b
   }
 }
 
-/// Passes the rows that the stage tapped along those edges of the node that carry rows.
+/// Passes the rows that the stage tapped along the node's edges of rows.
 void Committer::pass_taps(Active& request, int n, const StepSequence& ran,
                           std::span<const float> taps) {
-  const Graph& graph = request.model->graph();
   ArRun& run = *request.runs[n].ar;
   const size_t width = taps.size() / ran.rows;
-  Late late;
+  rows_.clear();
   for (int i = 0; i < ran.rows; ++i) {
     const int pos = ran.first_pos + i;
     if (pos < run.tapped || !run.sequence->tapped(pos)) continue;
     const auto row = taps.subspan(i * width, width);
-    late.floats.insert(late.floats.end(), row.begin(), row.end());
-    ++late.count;
+    rows_.insert(rows_.end(), row.begin(), row.end());
   }
   run.tapped = std::max(run.tapped, ran.first_pos + ran.rows);
-  if (late.count == 0) return;
-  for (const int e : graph.leaving(n)) {
-    const Edge& edge = graph.edges()[e];
-    late.type = graph.node(n).out[edge.from.port];
-    late.port = edge.to.port;
-    if (late.type.flow == Flow::kRows) edges_.give(request, edge.to.node, late);
-  }
+  edges_.pass(request, n, Flow::kRows, {}, rows_);
 }
 
 void Committer::advance(Active& request, int n, std::span<const int32_t> codes,
@@ -158,32 +133,24 @@ void Committer::advance(Active& request, int n, std::span<const int32_t> codes,
   ArRun& run = *request.runs[n].ar;
   Output& client = request.output;
   Outcome& outcome = client.outcome();
-  unread_codes_.clear();
-  const StepLanes lanes = lanes_behind(request, n, !values.empty(), unread_codes_);
-  const size_t before = lanes.codes->size();
+  codes_.clear(), rows_.clear();
   const Output::Marks marks = client.marks();
-  StepOutput out(*lanes.codes, outcome.words, &outcome.phones, scores, values, lanes.rows);
+  StepOutput out(codes_, outcome.words, &outcome.phones, scores, values,
+                 values.empty() ? nullptr : &rows_);
   const Verdict verdict = run.sequence->advance(codes, out);
   ++run.steps, ++run.total_steps;
-  const std::span<const int32_t> fresh = std::span(*lanes.codes).subspan(before);
-  for (size_t i = 0; i < fresh.size(); i += lanes.width) {
-    run.guard.frame(fresh.subspan(i, lanes.width));
+  const size_t width = frame_codes(graph.node(n));
+  for (size_t i = 0; i < codes_.size(); i += width) {
+    run.guard.frame(std::span(codes_).subspan(i, width));
   }
   const SpokenParts* parts = request.parts.get();
   client.notes(out, marks, parts ? parts->text_begin() : 0, parts ? parts->pause_s() : 0);
-  for (const int e : graph.leaving(n)) {
-    const Edge& edge = graph.edges()[e];
-    const FrameType type = graph.node(n).out[edge.from.port];
-    if (type.flow != Flow::kIds || out.ids().empty()) continue;
-    edges_.give(request, edge.to.node,
-                {.port = edge.to.port,
-                 .type = type,
-                 .count = std::ssize(out.ids()),
-                 .ints = {out.ids().begin(), out.ids().end()}});
-    if (!request.live()) return;
-  }
+  edges_.pass(request, n, Flow::kCodes, codes_, {});
+  edges_.pass(request, n, Flow::kRows, {}, rows_);
+  edges_.pass(request, n, Flow::kIds, out.ids(), {});
+  if (!request.live()) return;
   if (graph.writer() == n) {
-    run.sound_steps += fresh.empty() ? 0 : 1;
+    run.sound_steps += codes_.empty() ? 0 : 1;
     outcome.completion_tokens = static_cast<int>(run.total_steps - run.sound_steps);
     client.text(out, request.speaks(), clock_.now());
   }
@@ -239,9 +206,11 @@ void Committer::commit_chunks(Batch& batch) {
         return roster_.fail(request, {ErrorCode::kInternal, batch.fault});
       }
       if (jobs[i].fault) return roster_.fail(request, *jobs[i].fault);
-      const int width = batch.stage().out_width();
-      if (!request.runs[n].chunk->repeats())
-        edges_.pass_on(request, n, jobs[i].out.first(int64_t{jobs[i].made} * width), jobs[i].made);
+      const FrameType type = batch.stage().out();
+      // Frames of earlier turns only rebuild the stream: the client has heard them.
+      if (request.runs[n].chunk->lane.taken() > 0)
+        edges_.pass(request, n, type.flow, {},
+                    jobs[i].out.first(int64_t{jobs[i].made} * type.width));
       if (request.live()) edges_.close(request);
     });
   }

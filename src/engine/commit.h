@@ -47,7 +47,8 @@ class Committer {
   const Platform& clock_;
   Roster& roster_;
   Edges& edges_;
-  std::vector<int32_t> unread_codes_;  ///< scratch for a step's codes that no node reads
+  std::vector<int32_t> codes_;  ///< scratch: the codes of a step's frames
+  std::vector<float> rows_;     ///< scratch: rows of a step, or tapped rows
 };
 
 }  // namespace syrinx

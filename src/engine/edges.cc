@@ -100,7 +100,7 @@ void Edges::take_samples(Active& request, const Late& late) {
     fed = request.runs[n].chunk.get();
     width = graph.node(node).chunk->in_width();
   }
-  if (fed == nullptr || std::get<Lane<float>>(fed->lane).closed()) {
+  if (fed == nullptr || fed->lane.closed()) {
     return roster_.fail(request,
                         {ErrorCode::kUnsupported, "this request does not accept more samples"});
   }
@@ -109,11 +109,10 @@ void Edges::take_samples(Active& request, const Late& late) {
                                   concat(late.floats.size(),
                                          " samples are not a multiple of the frame size ", width)});
   }
-  std::vector<float>& lane = std::get<Lane<float>>(fed->lane).input();
-  lane.insert(lane.end(), late.floats.begin(), late.floats.end());
+  fed->lane.give({}, late.floats);
   request.output.starve(true);
   if (!late.last) return;
-  fed->close();
+  fed->lane.close();
   close(request);
 }
 
@@ -188,26 +187,30 @@ bool Edges::check_fit(Active& request, int node) {
   return false;
 }
 
-void Edges::pass_on(Active& request, int n, std::span<const float> values, int64_t count) {
+void Edges::pass(Active& request, int n, Flow flow, std::span<const int32_t> ints,
+                 std::span<const float> floats) {
+  if (ints.empty() && floats.empty()) return;
   const Graph& graph = request.model->graph();
-  const Edge& edge = graph.edges()[graph.leaving(n).front()];
-  if (edge.to.node == kClient) {
-    const bool leads = request.parts && !request.between;
-    const double silence_s = leads ? request.parts->take_pause() : 0;
-    const bool more = request.output.audio(values, silence_s, platform_.now());
-    if (!more) roster_.finish(request, FinishReason::kLength);
-    return;
-  }
-  NodeRun& next = request.runs[edge.to.node];
-  if (next.chunk) {
-    std::vector<float>& lane = std::get<Lane<float>>(next.chunk->lane).input();
-    lane.insert(lane.end(), values.begin(), values.end());
-  } else {
-    give(request, edge.to.node,
-         {.port = edge.to.port,
-          .type = graph.node(n).out.front(),
-          .count = count,
-          .floats = {values.begin(), values.end()}});
+  for (const int e : graph.leaving(n)) {
+    const Edge& edge = graph.edges()[e];
+    const FrameType type = graph.node(n).out[edge.from.port];
+    if (type.flow != flow) continue;
+    if (edge.to.node == kClient) {
+      const bool leads = request.parts && !request.between;
+      const double silence_s = leads ? request.parts->take_pause() : 0;
+      const bool more = request.output.audio(floats, silence_s, platform_.now());
+      if (!more) roster_.finish(request, FinishReason::kLength);
+    } else if (ChunkRun* next = request.runs[edge.to.node].chunk.get()) {
+      next->lane.give(ints, floats);
+    } else {
+      give(request, edge.to.node,
+           {.port = edge.to.port,
+            .type = type,
+            .count = std::ssize(ints) / type.width + std::ssize(floats) / type.width,
+            .ints = {ints.begin(), ints.end()},
+            .floats = {floats.begin(), floats.end()}});
+    }
+    if (!request.live()) return;
   }
 }
 
@@ -217,7 +220,7 @@ void Edges::end_streams(Active& request, int n) {
   request.runs[n].ar->drains = true;
   for (const int e : request.model->graph().leaving(n)) {
     const int to = request.model->graph().edges()[e].to.node;
-    if (to != kClient && request.runs[to].chunk) request.runs[to].chunk->close();
+    if (to != kClient && request.runs[to].chunk) request.runs[to].chunk->lane.close();
   }
   close(request);
 }
@@ -259,7 +262,7 @@ void Edges::end_node(Active& request, int n) {
     if (edge.to.node == kClient) continue;
     NodeRun& next = request.runs[edge.to.node];
     if (next.chunk) {
-      next.chunk->close();
+      next.chunk->lane.close();
     } else if (next.ar) {
       give(request, edge.to.node,
            {.port = edge.to.port, .type = graph.node(n).out[edge.from.port], .last = true});

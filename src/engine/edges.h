@@ -39,8 +39,10 @@ class Edges {
   /// Passes the kept inputs to an open sequence that no batch or host thread has: frames directly,
   /// text through a host thread.
   void give_waiting(Active& request, int node);
-  /// Passes `count` frames of a chunk node's output along its edge.
-  void pass_on(Active& request, int node, std::span<const float> values, int64_t count);
+  /// Passes frames of a node's output along each of its edges that carries `flow`. The flow decides
+  /// which of the two spans has elements.
+  void pass(Active& request, int node, Flow flow, std::span<const int32_t> ints,
+            std::span<const float> floats);
   /// Ends the streams that the node feeds. The node takes no step until they have finished.
   void end_streams(Active& request, int node);
   /// Passes on the ends of nodes; ends the request when the edges to its client have ended.

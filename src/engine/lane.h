@@ -21,32 +21,43 @@ struct ChunkCut {
 /// Returns the largest number of new frames in a chunk, used when many frames have piled up.
 inline int most_frames(const ChunkPolicy& policy) { return 4 * policy.steady; }
 
-/// A queue of frames. T: int32_t after an AR stage, float after a chunk stage.
-template <typename T>
+/// Returns whether the elements of such frames are floats.
+inline bool is_float(const FrameType& type) {
+  return type.flow == Flow::kRows || type.flow == Flow::kSamples;
+}
+
+/// A queue of frames of one type.
 class Lane {
  public:
-  Lane(ChunkPolicy policy, int width) : policy_(policy), width_(width) {
-    frames_.reserve((2 * kForget + policy.left) * width);
+  Lane(ChunkPolicy policy, FrameType type) : policy_(policy), type_(type) {
+    const size_t room = (2 * kForget + policy.left) * type.width;
+    is_float(type) ? floats_.reserve(room) : ints_.reserve(room);
   }
-  /// Makes a lane that forgets no frame. It begins with the frames `past` of earlier turns, whose
-  /// numbers are below 0. `taken`: chunks have consumed them already.
-  Lane(ChunkPolicy policy, int width, std::vector<T> past, bool taken)
-      : policy_(policy), width_(width), frames_(std::move(past)), keeps_(true) {
-    dropped_ = -static_cast<int64_t>(frames_.size()) / width_;
+  /// Makes a lane that forgets no frame. It begins with the codes `past` of earlier turns, whose
+  /// frames have numbers below 0. `taken`: chunks have consumed them already.
+  Lane(ChunkPolicy policy, FrameType type, std::vector<int32_t> past, bool taken)
+      : policy_(policy), type_(type), ints_(std::move(past)), keeps_(true) {
+    dropped_ = -static_cast<int64_t>(ints_.size()) / type_.width;
     taken_ = taken ? 0 : dropped_;
   }
 
-  /// Returns the array to which the producer appends whole frames.
-  std::vector<T>& input() { return frames_; }
+  /// Appends whole frames of the lane's type.
+  void give(std::span<const int32_t> ints, std::span<const float> floats) {
+    ints_.insert(ints_.end(), ints.begin(), ints.end());
+    floats_.insert(floats_.end(), floats.begin(), floats.end());
+  }
   void close() { closed_ = true; }
   bool closed() const { return closed_; }
 
   /// given(): frames that the producer has appended. taken(): frames that chunks have consumed; at
   /// most 0 while a chunk has frames of earlier turns.
-  int64_t given() const { return dropped_ + static_cast<int64_t>(frames_.size()) / width_; }
+  int64_t given() const {
+    return dropped_ + static_cast<int64_t>(ints_.size() + floats_.size()) / type_.width;
+  }
   int64_t taken() const { return taken_; }
   int64_t waiting() const { return given() - taken_; }
   const ChunkPolicy& policy() const { return policy_; }
+  const FrameType& type() const { return type_; }
   bool exhausted() const { return closed_ && taken_ == given(); }
 
   /// Returns the chunk to cut now. `first`: size of the stream's first chunk; 0 means the policy's
@@ -80,19 +91,13 @@ class Lane {
     return cut;
   }
 
-  /// Returns all frames that the lane has; valid until input() is written to.
-  std::span<const T> all() const { return frames_; }
-  /// Returns all waiting frames; valid until input() is written to.
-  std::span<const T> frames() const {
-    return std::span<const T>(frames_).subspan((taken_ - dropped_) * width_);
-  }
-
-  /// Returns the frames of a chunk, [left + fresh + ahead, width]; valid until input() is written
-  /// to.
-  std::span<const T> window(const ChunkCut& cut) const {
-    const int64_t begin = taken_ - cut.left - dropped_;
-    return std::span<const T>(frames_).subspan(begin * width_,
-                                               (cut.left + cut.fresh + cut.ahead) * width_);
+  /// Returns all frames that the lane has; valid until give().
+  Frames all() const { return part(dropped_, given() - dropped_); }
+  /// Returns all waiting frames; valid until give().
+  Frames frames() const { return part(taken_, waiting()); }
+  /// Returns the frames of a chunk, [left + fresh + ahead, width]; valid until give().
+  Frames window(const ChunkCut& cut) const {
+    return part(taken_ - cut.left, cut.left + cut.fresh + cut.ahead);
   }
 
   /// Marks the chunk's new frames as taken and drops frames that no later window needs.
@@ -100,16 +105,31 @@ class Lane {
     taken_ += cut.fresh;
     const int64_t old = taken_ - policy_.left - dropped_;
     if (old < kForget || keeps_) return;
-    frames_.erase(frames_.begin(), frames_.begin() + old * width_);
+    const int64_t elements = old * type_.width;
+    is_float(type_) ? void(floats_.erase(floats_.begin(), floats_.begin() + elements))
+                    : void(ints_.erase(ints_.begin(), ints_.begin() + elements));
     dropped_ += old;
   }
 
  private:
+  /// Returns `count` frames from frame number `first` on.
+  Frames part(int64_t first, int64_t count) const {
+    const size_t at = (first - dropped_) * type_.width, elements = count * type_.width;
+    Frames out{type_, count};
+    if (is_float(type_)) {
+      out.floats = std::span(floats_).subspan(at, elements);
+    } else {
+      out.ints = std::span(ints_).subspan(at, elements);
+    }
+    return out;
+  }
+
   // taken frames are erased in groups of this size, because each erasure moves all later frames
   static constexpr int64_t kForget = 512;
   ChunkPolicy policy_;
-  int width_;
-  std::vector<T> frames_;
+  FrameType type_;
+  std::vector<int32_t> ints_;  // one of the two is empty, by type_
+  std::vector<float> floats_;
   int64_t dropped_ = 0, taken_ = 0;
   bool closed_ = false, keeps_ = false;
 };

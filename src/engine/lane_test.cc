@@ -8,26 +8,27 @@
 namespace syrinx {
 namespace {
 
+void give(Lane& lane, std::vector<int32_t> codes) { lane.give(codes, {}); }
+
 TEST(Lane, EveryFrameFreshOnceWithItsNeighbours) {
   for (uint32_t round = 0; round < 300; ++round) {
     auto random = [&, i = 0u](int below) mutable {
       return static_cast<int>(philox_uniform(round, i++, 0) * static_cast<float>(below));
     };
     const ChunkPolicy policy{1 + random(4), 1 + random(9), random(5), random(3)};
-    Lane<int32_t> lane(policy, 2);
+    Lane lane(policy, {Flow::kCodes, 2});
     const int frames = random(3000);
     int given = 0, next = 0;
     bool first = true;
     while (!lane.exhausted()) {
       const int more = std::min(frames - given, random(40));
       for (int i = 0; i < more; ++i, ++given) {
-        lane.input().push_back(given);
-        lane.input().push_back(-given);
+        give(lane, {given, -given});
       }
       if (given == frames) lane.close();
       const ChunkCut cut = lane.next();
       if (cut.fresh == 0) continue;
-      const auto window = lane.window(cut);
+      const auto window = lane.window(cut).ints;
       ASSERT_EQ(static_cast<int>(window.size()), 2 * (cut.left + cut.fresh + cut.ahead));
       EXPECT_EQ(cut.left, std::min(next, policy.left));
       for (size_t i = 0; i < window.size() / 2; ++i) {
@@ -51,19 +52,18 @@ TEST(Lane, RepeatsTheFramesOfEarlierTurnsApart) {
   for (const bool taken : {false, true}) {
     std::vector<int32_t> past(2 * 1300);
     for (size_t i = 0; i < past.size(); ++i) past[i] = static_cast<int32_t>(i / 2) - 1300;
-    Lane<int32_t> lane({2, 5, 3, 0}, 2, past, taken);
+    Lane lane({2, 5, 3, 0}, {Flow::kCodes, 2}, past, taken);
     EXPECT_EQ(lane.given(), 0);
     EXPECT_EQ(lane.waiting(), taken ? 0 : 1300);
     int next = taken ? 0 : -1300;
     int given = 0;
     while (!lane.exhausted()) {
-      for (int i = 0; i < 3 && given < 1000; ++i, ++given)
-        lane.input().insert(lane.input().end(), {given, given});
+      for (int i = 0; i < 3 && given < 1000; ++i, ++given) give(lane, {given, given});
       if (given == 1000) lane.close();
       const ChunkCut cut = lane.next();
       if (cut.fresh == 0) continue;
       EXPECT_EQ(cut.left, next == -1300 ? 0 : 3);
-      EXPECT_EQ(lane.window(cut)[0], next - cut.left);
+      EXPECT_EQ(lane.window(cut).ints[0], next - cut.left);
       EXPECT_LE(cut.fresh, most_frames(lane.policy()));
       EXPECT_TRUE(next >= 0 || next + cut.fresh <= 0) << "no chunk has frames of both";
       EXPECT_TRUE(next != 0 || cut.fresh == 2) << "the first chunk of the turn";
@@ -73,22 +73,22 @@ TEST(Lane, RepeatsTheFramesOfEarlierTurnsApart) {
       EXPECT_EQ(lane.taken(), next);
     }
     EXPECT_EQ(lane.given(), 1000);
-    EXPECT_EQ(lane.all().size(), 2u * 2300) << "no frame is forgotten";
+    EXPECT_EQ(lane.all().ints.size(), 2u * 2300) << "no frame is forgotten";
   }
 }
 
 TEST(Lane, AStageMayTakeOtherChunksThanThePolicy) {
-  Lane<int32_t> lane({8, 8, 1, 2}, 1);
-  for (int i = 0; i < 6; ++i) lane.input().push_back(i);
+  Lane lane({8, 8, 1, 2}, {});
+  for (int i = 0; i < 6; ++i) give(lane, {i});
   EXPECT_EQ(lane.next().fresh, 0);
-  EXPECT_EQ(lane.frames().size(), 6u);
+  EXPECT_EQ(lane.frames().ints.size(), 6u);
   EXPECT_EQ(lane.with_fresh(0).fresh, 0);
   const ChunkCut cut = lane.with_fresh(3);
   EXPECT_EQ(cut.fresh, 3);
   EXPECT_EQ(cut.ahead, 2);
   EXPECT_FALSE(cut.last);
   lane.take(cut);
-  EXPECT_EQ(lane.frames().front(), 3);
+  EXPECT_EQ(lane.frames().ints.front(), 3);
   lane.close();
   const ChunkCut rest = lane.with_fresh(9);
   EXPECT_EQ(rest.fresh, 3);
@@ -113,10 +113,10 @@ TEST(RepetitionGuard, CountsPatternsNotSpeech) {
   EXPECT_EQ(guard.repeated(), 0);
 }
 
-std::vector<int> fresh_of(Lane<int32_t>& lane, int frames, int first, bool hurry) {
+std::vector<int> fresh_of(Lane& lane, int frames, int first, bool hurry) {
   std::vector<int> out;
   for (int i = 0; i < frames; ++i) {
-    lane.input().push_back(i);
+    give(lane, {i});
     const ChunkCut cut = lane.next(first, hurry);
     if (cut.fresh == 0) continue;
     out.push_back(cut.fresh);
@@ -126,8 +126,8 @@ std::vector<int> fresh_of(Lane<int32_t>& lane, int frames, int first, bool hurry
 }
 
 TEST(Lane, FramesThatPiledUpGoInWholeBlocks) {
-  Lane<int32_t> lane({4, 4, 0, 0, 4}, 1);  // fresh frames come in multiples of four
-  for (int i = 0; i < 11; ++i) lane.input().push_back(i);
+  Lane lane({4, 4, 0, 0, 4}, {});  // fresh frames come in multiples of four
+  for (int i = 0; i < 11; ++i) give(lane, {i});
   EXPECT_EQ(lane.next().fresh, 4);
   lane.take(lane.next());
   EXPECT_EQ(lane.next().fresh, 4) << "of seven";
@@ -138,19 +138,19 @@ TEST(Lane, FramesThatPiledUpGoInWholeBlocks) {
 }
 
 TEST(Lane, AsManyAsAreWantedAndNoMore) {
-  Lane<int32_t> plain({2, 5, 0, 1}, 1);
+  Lane plain({2, 5, 0, 1}, {});
   EXPECT_EQ(fresh_of(plain, 13, 0, false), (std::vector<int>{2, 5, 5}));
-  Lane<int32_t> first({2, 5, 0, 1}, 1);
+  Lane first({2, 5, 0, 1}, {});
   EXPECT_EQ(fresh_of(first, 14, 3, false), (std::vector<int>{3, 5, 5}));
-  Lane<int32_t> hurried({2, 5, 0, 1}, 1);
+  Lane hurried({2, 5, 0, 1}, {});
   EXPECT_EQ(fresh_of(hurried, 7, 3, true), (std::vector<int>{3, 2}));
-  Lane<int32_t> blocks({3, 5, 0, 0, 4}, 1);  // fresh frames come in multiples of four
+  Lane blocks({3, 5, 0, 0, 4}, {});  // fresh frames come in multiples of four
   EXPECT_EQ(fresh_of(blocks, 12, 0, false), (std::vector<int>{4, 8}));
-  Lane<int32_t> more({1, 1, 0, 0, 2}, 1);
-  for (int i = 0; i < 5; ++i) more.input().push_back(i);
+  Lane more({1, 1, 0, 0, 2}, {});
+  for (int i = 0; i < 5; ++i) give(more, {i});
   more.take(more.next());
   EXPECT_EQ(more.taken(), 2);
-  for (int i = 0; i < 2; ++i) more.input().push_back(i);
+  for (int i = 0; i < 2; ++i) give(more, {i});
   EXPECT_EQ(more.next().fresh, 4) << "whole pairs of the five that wait";
   more.close();
   more.take(more.next());

@@ -257,17 +257,10 @@ ChunkCut Planner::next_cut(Active& request, int n, double slack_s) const {
     first = static_cast<int>(std::min<int64_t>(first, most));
   }
   ChunkRun& run = *request.runs[n].chunk;
-  return run.with_lane([&](auto& lane) {
-    WaitingFrames waiting;
-    waiting.closed = lane.closed();
-    if constexpr (std::is_same_v<std::decay_t<decltype(lane)>, Lane<int32_t>>) {
-      waiting.codes = lane.frames();
-    } else {
-      waiting.values = lane.frames();
-    }
-    const ChunkStage& stage = *model.nodes[n].chunk;
-    return lane.with_fresh(stage.cut(*run.stream, waiting, lane.next(first, hurry).fresh));
-  });
+  const Frames frames = run.lane.frames();
+  const WaitingFrames waiting{frames.ints, frames.floats, run.lane.closed()};
+  const int fresh = run.lane.next(first, hurry).fresh;
+  return run.lane.with_fresh(model.nodes[n].chunk->cut(*run.stream, waiting, fresh));
 }
 
 }  // namespace syrinx

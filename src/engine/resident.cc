@@ -73,7 +73,7 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
 }
 
 void ResidentModel::keep(ChunkRun& run) {
-  const std::span<const int32_t> codes = std::get<Lane<int32_t>>(run.lane).all();
+  const std::span<const int32_t> codes = run.lane.all().ints;
   run.kept->put({std::move(run.stream), {codes.begin(), codes.end()}}, pipeline);
   std::erase_if(kept, [&](const auto& weak) {
     const auto other = weak.lock();

@@ -31,19 +31,13 @@ int64_t ArRun::waiting() const {
   return frames;
 }
 
-ChunkRun::ChunkRun(const ChunkPolicy& policy, const FrameType& in)
-    : lane(Lane<int32_t>(policy, in.width)) {
-  if (in.flow == Flow::kRows || in.flow == Flow::kSamples) lane = Lane<float>(policy, in.width);
-}
-
 std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPolicy& policy,
                                          const Sequence& sequence,
                                          std::shared_ptr<KeptStream> kept) {
-  auto run = std::make_unique<ChunkRun>(policy, stage.in());
+  auto run = std::make_unique<ChunkRun>(ChunkRun{Lane(policy, stage.in())});
   if (kept) {
     KeptStream::Past past = kept->take();
-    run->lane =
-        Lane<int32_t>(policy, stage.in_width(), std::move(past.codes), past.stream != nullptr);
+    run->lane = Lane(policy, stage.in(), std::move(past.codes), past.stream != nullptr);
     run->stream = std::move(past.stream);
     run->kept = std::move(kept);
   }

@@ -7,7 +7,6 @@
 #include <deque>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "engine/kv_cache.h"
@@ -92,35 +91,15 @@ inline bool is_guided(const Sequence& sequence) { return sequence.guidance().val
 
 /// The state of a request at a chunk node, with the frames that wait for it.
 struct ChunkRun {
-  std::variant<Lane<int32_t>, Lane<float>> lane;
-  std::unique_ptr<StreamState> stream;
-  std::shared_ptr<KeptStream> kept;  ///< receives the stream at its end; null: no turn continues it
-  ChunkCut cut;                      ///< the chunk that could run at the last snapshot
+  Lane lane;
+  std::unique_ptr<StreamState> stream = nullptr;
+  /// kept: receives the stream at its end; null: no turn continues it
+  std::shared_ptr<KeptStream> kept = nullptr;
+  ChunkCut cut = {};  ///< the chunk that could run at the last snapshot
   bool running = false;
 
-  ChunkRun(const ChunkPolicy& policy, const FrameType& in);
-
-  /// Calls `f` with the lane, for either type of frame.
-  template <typename F>
-  auto with_lane(F&& f) {
-    return std::visit(f, lane);
-  }
-  bool through() {
-    return !running && with_lane([](auto& l) { return l.exhausted(); });
-  }
-  int64_t waiting() {
-    return with_lane([](auto& l) { return l.waiting(); });
-  }
-  int64_t given() {
-    return with_lane([](auto& l) { return l.given(); });
-  }
-  /// Returns whether the last chunk had frames of earlier turns, which the client has heard.
-  bool repeats() {
-    return with_lane([](auto& l) { return l.taken() <= 0; });
-  }
-  void close() {
-    with_lane([](auto& l) { l.close(); });
-  }
+  /// Returns whether all frames have run.
+  bool through() const { return !running && lane.exhausted(); }
 };
 
 /// Makes the run of a chunk stage that is fed under `policy`. Its stream is opened for `sequence`,
@@ -145,7 +124,7 @@ struct NodeRun {
     return chunk && (chunk->running || chunk->cut.fresh > 0);
   }
   /// Returns how many frames wait in the edges to the node.
-  int64_t waiting() { return ar ? ar->waiting() : chunk->waiting(); }
+  int64_t waiting() const { return ar ? ar->waiting() : chunk->lane.waiting(); }
   bool in_flight() const { return (ar && ar->remote()) || (chunk && chunk->running); }
 };
 

@@ -178,8 +178,8 @@ json Steps::chunk(int size, double seconds) {
   while (times.size() < 50 && (times.size() < 4 || now_s() - began_s < seconds)) {
     batch.begin_chunks(*link.stage);
     for (auto& stream : streams) {
-      batch.add(stream.get(), std::span<const int32_t>(frames), link.policy.left,
-                link.policy.steady, link.policy.lookahead, false);
+      batch.add(stream.get(), {.ints = frames},
+                {link.policy.left, link.policy.steady, link.policy.lookahead});
     }
     batch.seal_chunks();
     stepped_.executor().run(batch);
