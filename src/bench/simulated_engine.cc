@@ -93,7 +93,7 @@ Load SimulatedEngine::load_now() const {
 
 double SimulatedEngine::used() const {
   const double streams = std::min(model_.load.capacity(), model_.load.limit().seats());
-  return streams > 0 ? unfinished_ / streams : 0;
+  return streams > 0 ? unfinished() / streams : 0;
 }
 
 double SimulatedEngine::free() const {
@@ -121,7 +121,7 @@ double SimulatedEngine::link_s(const Batch& batch) const {
 
 std::string SimulatedEngine::submit(size_t utterance, std::shared_ptr<Sink> sink, double now) {
   const double wait_s = predicted_wait_s();
-  if (unfinished_ >= options_.max_requests ||
+  if (unfinished() >= options_.max_requests ||
       (wait_s > options_.max_wait_s && std::isfinite(wait_s))) {
     return "the engine refuses: overloaded";
   }
@@ -130,8 +130,7 @@ std::string SimulatedEngine::submit(size_t utterance, std::shared_ptr<Sink> sink
   Result<std::unique_ptr<Active>> opened = open_active(model_, request, std::move(sink), now);
   if (!opened.ok()) return opened.error().message;
   prompts_free_s_ = std::max(prompts_free_s_, now) + profile_.utterances[utterance].open_s;
-  const double wake_s = unfinished_ == 0 ? profile_.wake_s : 0;
-  ++unfinished_;
+  const double wake_s = unfinished() == 0 ? profile_.wake_s : 0;
   opened.value()->id = next_id_++;
   mail_.emplace_back(prompts_free_s_ + wake_s, opened.take());
   return {};
@@ -140,7 +139,7 @@ std::string SimulatedEngine::submit(size_t utterance, std::shared_ptr<Sink> sink
 double SimulatedEngine::next_event_s() const {
   const double back_s = platform_.next_s();
   // An engine that runs batches on its own thread accepts new requests between batches.
-  if (unfinished_ == 0 || (spec_.inline_run && std::isfinite(back_s))) return back_s;
+  if (unfinished() == 0 || (spec_.inline_run && std::isfinite(back_s))) return back_s;
   return std::min({back_s, look_again_s_, mail_.empty() ? INFINITY : mail_.front().first});
 }
 
@@ -154,8 +153,6 @@ void SimulatedEngine::turn(double now) {
   // While batches are running, planning again would have the same result.
   while (scheduler_.dispatch() && scheduler_.in_flight() == 0) {
   }
-  scheduler_.take_ended(ended_);
-  unfinished_ -= static_cast<int>(ended_.size());
   load_ = scheduler_.load(model_);
   look_again_s_ = now + scheduler_.look_again_s();
 }

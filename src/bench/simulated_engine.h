@@ -28,7 +28,7 @@ class SimulatedEngine {
   SimulatedEngine(const SimulatedEngine&) = delete;
   SimulatedEngine& operator=(const SimulatedEngine&) = delete;
 
-  int unfinished() const { return unfinished_; }
+  int unfinished() const { return model_.requests + static_cast<int>(mail_.size()); }
   const Platform& clock() const { return platform_; }
   int rate_hz() const { return pipeline_->info().speech.sample_rate; }
   /// Returns the streams divided by the streams that the learned costs allow, as the agent port
@@ -70,10 +70,8 @@ class SimulatedEngine {
   std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< when it is ready; request
   double prompts_free_s_ = 0;
   RequestId next_id_ = 1;
-  int unfinished_ = 0;
   Load load_;
   double look_again_s_ = INFINITY;
-  std::vector<Scheduler::Ended> ended_;
 };
 
 }  // namespace syrinx

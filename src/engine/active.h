@@ -17,6 +17,7 @@ struct Active {
   Active(ResidentModel& model, const SpeechRequest& request, std::shared_ptr<Sink> sink,
          double now_s);
 
+  std::shared_ptr<void> place;  ///< its end reports the end of this record to the admission
   RequestId id = 0;
   const uint64_t seed;
   const uint64_t client;

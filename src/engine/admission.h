@@ -36,6 +36,7 @@ struct Load {
   int waiting = 0;         ///< requests that wait for a seat
   double seats = 0;        ///< requests that may run at once
   double finish_rate = 0;  ///< requests that end per second; 0: unknown
+  int requests = 0;        ///< all requests that the scheduler has
 };
 
 /// Returns the seconds until one more request would get a seat; 0 if a seat is free. Returns

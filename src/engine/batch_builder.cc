@@ -31,7 +31,7 @@ void BatchBuilder::build_step(const Plan& plan, Batch& batch, double now) {
   ResidentNode& node = batch.model->nodes[batch.node];
   size_t widest = 1;
   for (const PlannedSequence& planned : plan.sequences) {
-    ArRun& run = *roster_.active()[planned.slot]->runs[batch.node].ar;
+    ArRun& run = *roster_.requests()[planned.slot]->runs[batch.node].ar;
     node.pages->reserve(run, run.due(), planned.drafts);
     for (const HeldRows& track : run.tracks) widest = std::max(widest, track.cache.pages.size());
   }
@@ -42,7 +42,7 @@ void BatchBuilder::build_step(const Plan& plan, Batch& batch, double now) {
 }
 
 void BatchBuilder::add_sequence(const PlannedSequence& planned, Batch& batch, double now) {
-  Active& request = *roster_.active()[planned.slot];
+  Active& request = *roster_.requests()[planned.slot];
   ArRun& run = *request.runs[batch.node].ar;
   const KvHold &cache = run.tracks[0].cache, &companion = run.tracks[1].cache;
   const int companion_due = run.companion_due();
@@ -83,21 +83,21 @@ void BatchBuilder::build_chunks(const Plan& plan, Batch& batch) {
   const int n = batch.node;
   batch.begin_chunks(*batch.model->nodes[n].chunk);
   for (const int slot : plan.chunk_slots) {
-    Active& request = *roster_.active()[slot];
+    Active& request = *roster_.requests()[slot];
     ChunkRun& run = *request.runs[n].chunk;
     batch.add(run.stream.get(), run.lane.window(run.cut), run.cut);
     batch.owners.push_back(&request);
   }
   batch.seal_chunks();
   for (const int slot : plan.chunk_slots) {  // from here on, nothing can fail
-    ChunkRun& run = *roster_.active()[slot]->runs[n].chunk;
+    ChunkRun& run = *roster_.requests()[slot]->runs[n].chunk;
     run.lane.take(run.cut);
     run.running = true;
   }
 }
 
 void BatchBuilder::give_up(const Plan& plan, Batch& batch, const char* why) {
-  Roster::Requests& requests = roster_.active();
+  Roster::Requests& requests = roster_.requests();
   const auto take_back = [&](int slot) {
     NodeRun& run = requests[slot]->runs[batch.node];
     if (run.chunk) run.chunk->running = false;

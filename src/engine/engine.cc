@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "engine/machine.h"
-#include "engine/scheduler.h"
 #include "model/language.h"
 
 namespace syrinx {
@@ -22,13 +21,10 @@ std::vector<std::string> node_names(const Pipeline& pipeline) {
 }
 
 void check(const EngineOptions& options) {
-  const auto at_least = [](const char* name, double value, double least) {
-    if (value < least) throw LoadError(concat(name, " must be at least ", least, ", not ", value));
-  };
-  at_least("max_requests", options.max_requests, 1);
-  at_least("background_pages", options.background_pages, 0);
-  at_least("max_per_client", options.max_per_client, 0);
-  at_least("max_encode_wait_s", options.max_encode_wait_s, 0);
+  check_least("max_requests", options.max_requests, 1);
+  check_least("background_pages", options.background_pages, 0);
+  check_least("max_per_client", options.max_per_client, 0);
+  check_least("max_encode_wait_s", options.max_encode_wait_s, 0);
 }
 
 /// Returns a model's options, with the options of the machine copied from `machine`.
@@ -69,8 +65,8 @@ struct Engine::Impl {
   ~Impl() { machine->remove(model); }
 
   double update_wait();
-  Error* refusal(const SpeechRequest& request, Error& error);
-  void leave(const SpeechRequest& request);
+  Status admit(const SpeechRequest& request);
+  void leave(uint64_t client);
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink,
                            bool open_here);
 };
@@ -107,57 +103,49 @@ const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
 /// Returns the predicted wait of one more request and writes it to the metrics. Needs the lock.
 double Engine::Impl::update_wait() {
   Load load = admission.load;
-  load.waiting += admission.arriving;
+  load.waiting += admission.unfinished - load.requests;  // those that the scheduler has not got yet
   const double wait_s = predicted_wait_s(load);
   metrics.predicted_wait_s.set(std::isfinite(wait_s) ? wait_s : 0);
   return wait_s;
 }
 
-/// Counts the request as admitted and returns null. Or writes the refusal to `error` and returns
-/// its address. Call it under the lock.
-Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
+/// Counts the request as admitted, or returns why it is refused. Needs the lock.
+Status Engine::Impl::admit(const SpeechRequest& request) {
   const double wait_s = update_wait();
-  const double back_s = std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0;
-  error.code = ErrorCode::kOverloaded;
-  if (admission.draining) {
-    error.message = kShuttingDown;
-    return &error;
-  }
-  error.retry_after_s = back_s;
   const EngineOptions& options = model.options;
+  const auto refuse = [&](Counter& reason, std::string why) {
+    reason.add();
+    return Error{ErrorCode::kOverloaded,
+                 std::move(why),
+                 {},
+                 std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0};
+  };
+  if (admission.draining) return Error{ErrorCode::kOverloaded, kShuttingDown};
   if (admission.unfinished >= options.max_requests) {
-    error.message = concat("all ", options.max_requests, " places for requests are taken");
-    metrics.rejected_seats.add();
-    return &error;
+    return refuse(metrics.rejected_seats,
+                  concat("all ", options.max_requests, " places for requests are taken"));
   }
-  const auto mine = admission.of_client.find(request.terms.client);
-  if (options.max_per_client > 0 && mine != admission.of_client.end() &&
-      mine->second >= options.max_per_client) {
-    error.message = concat("this client has ", mine->second, " unfinished requests, the limit is ",
-                           options.max_per_client);
-    metrics.rejected_client.add();
-    return &error;
+  const auto client = admission.of_client.find(request.terms.client);
+  const int mine = client == admission.of_client.end() ? 0 : client->second;
+  if (options.max_per_client > 0 && mine >= options.max_per_client) {
+    return refuse(metrics.rejected_client,
+                  concat("this client has ", mine, " unfinished requests, the limit is ",
+                         options.max_per_client));
   }
   const double most_s = promised_wait_s(model, request);
   if (wait_s > most_s && std::isfinite(wait_s)) {
-    error.message = concat("the wait would be ", std::round(10 * wait_s) / 10, " s, the limit is ",
-                           most_s, " s");
-    metrics.rejected_queue.add();
-    return &error;
+    return refuse(metrics.rejected_queue, concat("the wait would be ", std::round(10 * wait_s) / 10,
+                                                 " s, the limit is ", most_s, " s"));
   }
-  ++admission.unfinished;
   ++admission.of_client[request.terms.client];
-  ++admission.arriving;
-  return nullptr;
+  ++admission.unfinished;
+  return ok_status();
 }
 
-/// Subtracts an admitted request that was not sent to the machine.
-void Engine::Impl::leave(const SpeechRequest& request) {
+void Engine::Impl::leave(uint64_t client) {
   machine->locked([&] {
     --admission.unfinished;
-    --admission.arriving;
-    if (--admission.of_client[request.terms.client] == 0)
-      admission.of_client.erase(request.terms.client);
+    if (--admission.of_client[client] == 0) admission.of_client.erase(client);
   });
   machine->notify_end();
 }
@@ -185,26 +173,24 @@ Result<RequestId> Engine::Impl::submit(const SpeechRequest& asked, std::shared_p
     }
   }
   const SpeechRequest& request = changes ? changed : asked;
-  Error error;
-  const Error* refused = nullptr;
-  machine->locked([&] { refused = refusal(request, error); });
-  if (refused) return error;
+  Status admitted = ok_status();
+  machine->locked([&] { admitted = admit(request); });
+  if (!admitted) return admitted.error();
   try {
+    const uint64_t client = request.terms.client;
+    std::shared_ptr<void> place(this, [this, client](void*) { leave(client); });
     Result<std::unique_ptr<Active>> made = open_here
                                                ? open_active(model, request, std::move(sink), now)
                                                : make_active(model, request, std::move(sink), now);
-    if (!made.ok()) {
-      leave(request);
-      return made.error();
-    }
+    if (!made.ok()) return made.error();
     std::unique_ptr<Active> active = made.take();
+    active->place = std::move(place);
     if (!open_here && !active->unopened && !active->between) {
       active->unopened = std::make_unique<const SpeechRequest>(request);
     }
     machine->locked([&] { metrics.accepted.add(); });
     return machine->take_in(std::move(active));
   } catch (const std::exception& e) {
-    leave(request);
     return Error{ErrorCode::kInternal, e.what()};
   }
 }

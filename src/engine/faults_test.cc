@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <list>
 #include <memory>
 #include <new>
 #include <string>
@@ -259,11 +258,11 @@ TEST(Faults, I8_AdmittedRequestsAreNotLost) {
       ResidentModel& resident = machine.add(model);
       const auto client = std::make_shared<ScriptedClient>(machine.platform, 24000);
       const SpeechRequest request = ask_to_break("", 1);
-      std::list<std::unique_ptr<Active>> one;
-      one.push_back(soon ? make_active(resident, request, client, machine.now()).take()
-                         : open_active(resident, request, client, machine.now()).take());
-      one.front()->id = 77;
-      if (soon) one.front()->unopened = std::make_unique<const SpeechRequest>(request);
+      std::unique_ptr<Active> one =
+          soon ? make_active(resident, request, client, machine.now()).take()
+               : open_active(resident, request, client, machine.now()).take();
+      one->id = 77;
+      if (soon) one->unopened = std::make_unique<const SpeechRequest>(request);
       allocations::fail_after(n);
       machine.scheduler.take_in(std::move(one));
       failed += allocations::fail_after(0) ? 1 : 0;

@@ -2,232 +2,156 @@
 
 #include <chrono>
 #include <cmath>
-#include <condition_variable>
-#include <list>
-#include <mutex>
-#include <thread>
 #include <utility>
-
-#include "engine/scheduler.h"
 
 namespace syrinx {
 namespace {
 
-/// A message to the engine thread: a function to call with the scheduler, or a new request.
-struct Mail {
-  std::function<void(Scheduler&)> call = {};
-  std::list<std::unique_ptr<Active>> arrives = {};  ///< a request of `model`, or empty
-  ResidentModel* model = nullptr;
-};
-
 constexpr double kLeastShare = 1e-3;  // smallest share; with less, background work would never run
 
-void check(const EngineOptions& options) {
-  const auto at_least = [](const char* name, double value, double least) {
-    if (value < least) throw LoadError(concat(name, " must be at least ", least, ", not ", value));
-  };
-  at_least("threads", options.threads, 0);
-  at_least("max_batch", options.max_batch, 1);
-  at_least("max_prefill_rows", options.max_prefill_rows, 1);
-  at_least("background_share", options.background_share, kLeastShare);
+EngineOptions checked(EngineOptions options) {
+  check_least("threads", options.threads, 0);
+  check_least("max_batch", options.max_batch, 1);
+  check_least("max_prefill_rows", options.max_prefill_rows, 1);
+  check_least("background_share", options.background_share, kLeastShare);
+  return options;
 }
 
 }  // namespace
 
-struct Machine::Impl {
-  EngineOptions options;
+void check_least(const char* name, double value, double least) {
+  if (value < least) throw LoadError(concat(name, " must be at least ", least, ", not ", value));
+}
 
-  // Data shared with callers, executors and host threads, under `mutex`.
-  mutable std::mutex mutex;
-  std::condition_variable something_came, request_ended, model_left;
-  std::vector<Mail> mailbox;
-  std::vector<Batch*> returned;
-  std::vector<std::unique_ptr<HostJob>> prepared;
-  std::map<ResidentModel*, ModelAdmission*> admissions;
-  RequestId next_id = 1;
-  bool stopping = false;
+Machine::Machine(EngineOptions options) : options_(checked(std::move(options))) {
+  const SlotsSpec slots = slots_for(options_);
+  platform_ = make_platform(
+      slots, [this](Batch* batch) { put([&] { returned_.push_back(batch); }); },
+      [this](std::unique_ptr<HostJob> job) { put([&] { prepared_.push_back(std::move(job)); }); });
+  scheduler_ = std::make_unique<Scheduler>(options_, slots, *platform_);
+  thread_ = std::thread([this] { run(); });
+}
 
-  // Data that only the engine thread uses.
-  std::vector<Mail> mail;
-  std::vector<Batch*> done;
-  std::vector<std::unique_ptr<HostJob>> jobs;
-  std::vector<Scheduler::Ended> ended;
-  std::unique_ptr<Platform> platform;
-  std::unique_ptr<Scheduler> scheduler;
-  std::thread thread;
+Machine::~Machine() {
+  put([&] { stopping_ = true; });
+  thread_.join();
+  platform_.reset();  // joins its threads, which call put()
+}
 
-  explicit Impl(const EngineOptions& o) : options(o) {
-    const SlotsSpec slots = slots_for(options);
-    platform = make_platform(
-        slots, [this](Batch* batch) { post([&] { returned.push_back(batch); }); },
-        [this](std::unique_ptr<HostJob> job) {
-          post([&] { prepared.push_back(std::move(job)); });
-        });
-    scheduler = std::make_unique<Scheduler>(options, slots, *platform);
-    thread = std::thread([this] { run(); });
-  }
-
-  ~Impl() {
-    post([&] { stopping = true; });
-    thread.join();
-    platform.reset();  // joins its threads, which call post()
-  }
-
-  template <typename F>
-  void post(F&& f) {
-    {
-      const std::lock_guard lock(mutex);
-      f();
-    }
-    something_came.notify_one();
-  }
-
-  void run();
-  template <typename F>
-  void safely(F&& work);
-  bool take_what_came(bool idle);
-  void publish();
-  void open(Mail& letter);
-};
+/// Changes shared data under the lock, then wakes the engine thread.
+void Machine::put(FunctionRef<void()> change) {
+  locked(change);
+  something_came_.notify_one();
+}
 
 // ---------------------------------------------------------------------------- turn
 
 /// Calls `work`. After an exception the engine thread continues: the present requests fail, and
 /// later messages and results are handled as usual.
-template <typename F>
-void Machine::Impl::safely(F&& work) {
+void Machine::safely(FunctionRef<void()> work) {
   try {
     work();
   } catch (const std::exception& e) {
-    scheduler->fail_all(e.what());
+    scheduler_->fail_all(e.what());
   } catch (...) {
-    scheduler->fail_all("unknown exception type");
+    scheduler_->fail_all("unknown exception type");
   }
 }
 
-void Machine::Impl::run() {
+void Machine::run() {
   bool idle = true;
   while (take_what_came(idle)) {
+    for (Batch* batch : done_) safely([&] { scheduler_->commit(batch); });
+    for (auto& job : jobs_) safely([&] { scheduler_->commit(std::move(job)); });
+    for (Mail& letter : mail_) {
+      safely([&] {
+        letter.call ? letter.call(*scheduler_) : scheduler_->take_in(std::move(letter.arrives));
+      });
+    }
+    done_.clear(), jobs_.clear(), mail_.clear();
     idle = false;
-    for (Batch* batch : done) safely([&] { scheduler->commit(batch); });
-    for (auto& job : jobs) safely([&] { scheduler->commit(std::move(job)); });
-    for (Mail& letter : mail) safely([&] { open(letter); });
-    safely([&] { idle = !scheduler->dispatch(); });
+    safely([&] { idle = !scheduler_->dispatch(); });
   }
-  scheduler->end_all();
-  const std::lock_guard lock(mutex);
-  publish();
-}
-
-void Machine::Impl::open(Mail& letter) {
-  letter.call ? letter.call(*scheduler) : scheduler->take_in(std::move(letter.arrives));
+  scheduler_->end_all();
+  locked([&] { publish(); });
 }
 
 /// Updates the admissions after a turn of the engine's loop. Needs the lock.
-void Machine::Impl::publish() {
-  scheduler->take_ended(ended);
-  for (const Scheduler::Ended& one : ended) {
-    const auto admission = admissions.find(one.model);
-    if (admission == admissions.end()) continue;
-    --admission->second->unfinished;
-    auto& of_client = admission->second->of_client;
-    const auto count = of_client.find(one.client);
-    if (count != of_client.end() && --count->second == 0) of_client.erase(count);
-  }
-  if (!ended.empty()) request_ended.notify_all();
-  for (const Mail& letter : mail) {  // the scheduler has received these requests
-    if (letter.model && admissions.contains(letter.model)) {
-      --admissions[letter.model]->arriving;
-    }
-  }
-  mail.clear();
-  for (const auto& [model, admission] : admissions) {
-    admission->load = scheduler->load(*model);
+void Machine::publish() {
+  for (const auto& [model, admission] : admissions_) {
+    admission->load = scheduler_->load(*model);
     for (size_t n = 0; n < model->nodes.size(); ++n)
       admission->costs[n] = model->nodes[n].cost.cost();
   }
-  const size_t gone = std::erase_if(admissions, [&](const auto& entry) {
-    return entry.first->leaving && !scheduler->has(*entry.first);
+  const size_t gone = std::erase_if(admissions_, [&](const auto& entry) {
+    return entry.first->leaving && !scheduler_->has(*entry.first);
   });
-  if (gone > 0) model_left.notify_all();
+  if (gone > 0) model_left_.notify_all();
 }
 
 /// Waits while nothing is due. Returns false when the machine must stop and nothing is in flight.
-bool Machine::Impl::take_what_came(bool idle) {
-  done.clear(), jobs.clear();
-  std::unique_lock lock(mutex);
+bool Machine::take_what_came(bool idle) {
+  std::unique_lock lock(mutex_);
   publish();
   const auto something = [&] {
-    return !mailbox.empty() || !returned.empty() || !prepared.empty() ||
-           (stopping && scheduler->in_flight() == 0);
+    return !mailbox_.empty() || !returned_.empty() || !prepared_.empty() ||
+           (stopping_ && scheduler_->in_flight() == 0);
   };
   if (idle) {
-    const double wait_s = scheduler->look_again_s();
+    const double wait_s = scheduler_->look_again_s();
     if (std::isfinite(wait_s)) {
-      something_came.wait_for(lock, std::chrono::duration<double>(wait_s), something);
+      something_came_.wait_for(lock, std::chrono::duration<double>(wait_s), something);
     } else {
-      something_came.wait(lock, something);
+      something_came_.wait(lock, something);
     }
   }
-  done.swap(returned);
-  jobs.swap(prepared);
-  mail.swap(mailbox);
-  return !stopping || scheduler->in_flight() > 0 || !done.empty() || !jobs.empty() || !mail.empty();
+  done_.swap(returned_);
+  jobs_.swap(prepared_);
+  mail_.swap(mailbox_);
+  return !stopping_ || scheduler_->in_flight() > 0 || !done_.empty() || !jobs_.empty() ||
+         !mail_.empty();
 }
 
 // ---------------------------------------------------------------------------- front
 
-Machine::Machine(EngineOptions options) {
-  check(options);
-  impl_ = std::make_unique<Impl>(options);
-}
-
-Machine::~Machine() = default;
-
-const EngineOptions& Machine::options() const { return impl_->options; }
-
 void Machine::add(ResidentModel& model, ModelAdmission& admission) {
   admission.load.seats = model.options.max_requests;
   admission.costs.resize(model.nodes.size());
-  impl_->post([&] {
-    impl_->admissions[&model] = &admission;
-    impl_->mailbox.push_back({.call = [&](Scheduler& s) { s.add(model); }});
+  put([&] {
+    admissions_[&model] = &admission;
+    mailbox_.push_back({.call = [&](Scheduler& s) { s.add(model); }});
   });
 }
 
 void Machine::remove(ResidentModel& model) {
   post([&](Scheduler& s) { s.remove(model); });
-  std::unique_lock lock(impl_->mutex);
-  impl_->model_left.wait(lock, [&] { return !impl_->admissions.contains(&model); });
+  std::unique_lock lock(mutex_);
+  model_left_.wait(lock, [&] { return !admissions_.contains(&model); });
 }
 
 void Machine::locked(FunctionRef<void()> f) const {
-  const std::lock_guard lock(impl_->mutex);
+  const std::lock_guard lock(mutex_);
   f();
 }
 
 RequestId Machine::take_in(std::unique_ptr<Active> request) {
   RequestId id = 0;
-  impl_->post([&] {
-    id = request->id = impl_->next_id++;
-    ResidentModel* model = request->model;
-    std::list<std::unique_ptr<Active>> one;
-    one.push_back(std::move(request));
-    impl_->mailbox.push_back({.arrives = std::move(one), .model = model});
+  put([&] {
+    Mail& letter = mailbox_.emplace_back();  // may throw; then the request is still the caller's
+    id = request->id = next_id_++;
+    letter.arrives = std::move(request);
   });
   return id;
 }
 
 void Machine::post(std::function<void(Scheduler&)> letter) {
-  impl_->post([&] { impl_->mailbox.push_back({.call = std::move(letter)}); });
+  put([&] { mailbox_.push_back({.call = std::move(letter)}); });
 }
 
 bool Machine::wait_for_end(const ModelAdmission& admission, double timeout_s) {
-  std::unique_lock lock(impl_->mutex);
-  return impl_->request_ended.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                                       [&] { return admission.unfinished == 0; });
+  std::unique_lock lock(mutex_);
+  return request_ended_.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                                 [&] { return admission.unfinished == 0; });
 }
-
-void Machine::notify_end() { impl_->request_ended.notify_all(); }
 
 }  // namespace syrinx

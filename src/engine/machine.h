@@ -2,25 +2,23 @@
 // that they share (CONTRACT.md). Public methods are safe from any thread.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "base/thread_pool.h"
-#include "engine/active.h"
-#include "engine/engine.h"
-#include "engine/resident.h"
+#include "engine/scheduler.h"
 
 namespace syrinx {
 
-class Scheduler;
-
 /// Counts and load of a model for submit() and drain(); under the machine's lock.
 struct ModelAdmission {
-  int unfinished = 0;
-  int arriving = 0;                   ///< requests that the scheduler has not received yet
+  int unfinished = 0;                 ///< requests between admission and the end of their Active
   std::map<uint64_t, int> of_client;  ///< number of unfinished requests of each client
   bool draining = false;
   Load load;
@@ -38,7 +36,7 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  const EngineOptions& options() const;
+  const EngineOptions& options() const { return options_; }
 
   /// Adds a model, which may then receive requests. Both arguments must live until remove().
   void add(ResidentModel& model, ModelAdmission& admission);
@@ -54,11 +52,42 @@ class Machine {
   /// Waits until the model has no unfinished request; returns false after timeout_s.
   bool wait_for_end(const ModelAdmission& admission, double timeout_s);
   /// Wakes threads blocked in wait_for_end().
-  void notify_end();
+  void notify_end() { request_ended_.notify_all(); }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  /// A message to the engine thread: a function to call with the scheduler, or a new request.
+  struct Mail {
+    std::function<void(Scheduler&)> call = {};
+    std::unique_ptr<Active> arrives = {};
+  };
+  void put(FunctionRef<void()> change);
+  void run();
+  void safely(FunctionRef<void()> work);
+  bool take_what_came(bool idle);
+  void publish();
+
+  const EngineOptions options_;
+
+  // Data shared with callers, executors and host threads, under `mutex_`.
+  mutable std::mutex mutex_;
+  std::condition_variable something_came_, request_ended_, model_left_;
+  std::vector<Mail> mailbox_;
+  std::vector<Batch*> returned_;
+  std::vector<std::unique_ptr<HostJob>> prepared_;
+  std::map<ResidentModel*, ModelAdmission*> admissions_;
+  RequestId next_id_ = 1;
+  bool stopping_ = false;
+
+  // Data that only the engine thread uses.
+  std::vector<Mail> mail_;
+  std::vector<Batch*> done_;
+  std::vector<std::unique_ptr<HostJob>> jobs_;
+  std::unique_ptr<Platform> platform_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::thread thread_;
 };
+
+/// Throws LoadError if the value of the option `name` is below `least`.
+void check_least(const char* name, double value, double least);
 
 }  // namespace syrinx

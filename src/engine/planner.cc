@@ -102,7 +102,7 @@ void Planner::restrain_background(double now) {
 /// Returns the seconds that an executor may be busy before a listener runs dry.
 double Planner::patience_of_listeners(double now) const {
   double slack_s = kNever_s;
-  for (const auto& request : roster_.active()) {
+  for (const auto& request : roster_.requests()) {
     const Output& client = request->output;
     if (!client.open() || client.background() || client.unread() || !client.heard()) continue;
     slack_s = std::min(slack_s, request->slack_s(now));
@@ -116,10 +116,10 @@ void Planner::take_snapshot(const ExecutorSlot& slot, double now) {
   for (Views& views : views_) views.clear();
   left_out_ = false;
   look_at_nodes(slot, now);
-  const Roster::Requests& requests = roster_.active();
+  const Roster::Requests& requests = roster_.requests();
   for (size_t i = 0; i < requests.size(); ++i) {
     Active& request = *requests[i];
-    if (!request.live()) continue;
+    if (!request.promoted || !request.live()) continue;
     Views& views = views_[request.background() ? kBackground : kLive];
     const size_t sequences = views.sequences.size(), chunks = views.chunks.size();
     roster_.guarded(request, [&] { look_at(request, static_cast<int>(i), now, views); });

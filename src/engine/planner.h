@@ -34,7 +34,7 @@ class Planner {
   bool left_out() const { return left_out_; }
 
  private:
-  PageRivals rivals() { return {slots_.nodes(), roster_.active(), views_}; }
+  PageRivals rivals() { return {slots_.nodes(), roster_.requests(), views_}; }
   void take_snapshot(const ExecutorSlot& slot, double now);
   void look_at_nodes(const ExecutorSlot& slot, double now);
   void look_at(Active& request, int slot, double now, Views& views);

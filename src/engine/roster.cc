@@ -8,30 +8,52 @@
 
 namespace syrinx {
 
-Active& Roster::take_in(Waiting request) {
-  waiting_.splice(waiting_.end(), request);
-  Active& taken = *waiting_.back();
-  ++taken.model->requests;
-  guarded(taken, [&] { taken.output.accept(taken.id, trace_); });
-  return taken;
+Active* Roster::take_in(std::unique_ptr<Active> request) {
+  Active& taken = *request;
+  guarded(taken, [&] {
+    requests_.push_back(std::move(request));  // if it throws, the request is still here
+    ++taken.model->requests;
+    taken.output.accept(taken.id, trace_);
+  });
+  return request ? nullptr : &taken;
 }
 
 Active* Roster::find(RequestId id) {
-  Active* found = nullptr;
-  for_each([&](Active& request) {
-    if (request.id == id && request.live()) found = &request;
+  for (const auto& request : requests_) {
+    if (request->id == id && request->live()) return request.get();
+  }
+  return nullptr;
+}
+
+void Roster::sweep() {
+  std::erase_if(requests_, [&](const auto& request) {
+    if (request->live()) return false;
+    request->release_pages();
+    if (request->in_flight()) return false;
+    --request->model->requests;
+    return true;
   });
-  return found;
+}
+
+bool Roster::has_ended() const {
+  return std::ranges::any_of(
+      requests_, [](const auto& request) { return !request->live() && !request->in_flight(); });
 }
 
 // ---------------------------------------------------------------------------- seats
 
+bool Roster::waits() const {
+  return std::ranges::any_of(
+      requests_, [](const auto& request) { return !request->promoted && request->live(); });
+}
+
 void Roster::refuse_overdue(const ResidentModel& model) {
   if (!load_.realtime()) return;
   const double now = clock_.now();
-  for (auto& request : waiting_) {
+  for (auto& request : requests_) {
     const double promised_s = request->promised_s;
-    if (request->model != &model || !request->live() || request->output.waited_s(now) <= promised_s)
+    if (request->promoted || request->model != &model || !request->live() ||
+        request->output.waited_s(now) <= promised_s)
       continue;
     request->model->metrics.rejected_queue.add();
     fail(*request,
@@ -42,38 +64,24 @@ void Roster::refuse_overdue(const ResidentModel& model) {
   }
 }
 
-/// Reports an ended request as removable and updates the counts. Returns false if the request is
-/// still live, or a batch or host thread has it.
-bool Roster::forget(Active& request) {
-  if (request.live() || request.in_flight()) return false;
-  --request.model->requests;
-  ended_.push_back({request.model, request.client});
-  return true;
-}
-
 void Roster::count_holding(std::span<ResidentModel* const> models) {
   for (ResidentModel* model : models) model->holding = 0;
-  for (const auto& request : active_) {
+  for (const auto& request : requests_) {
     const Output& client = request->output;
-    if (client.open() && !client.unread() && !client.background()) ++request->model->holding;
+    if (!request->promoted || !client.open()) continue;
+    if (!client.unread() && !client.background()) ++request->model->holding;
   }
 }
 
 void Roster::promote(std::span<ResidentModel* const> models) {
-  ended_.reserve(ended_.size() + waiting_.size());  // may throw; nothing after this line may throw
-  const auto forget_ended = [&] {
-    std::erase_if(waiting_, [&](const auto& request) { return forget(*request); });
-  };
-  forget_ended();
   count_holding(models);
-  if (waiting_.empty()) return;
+  if (!waits()) return;
   for (ResidentModel* model : models) {
     const double seats = load_.seats(*model, models);
     while (promote_one(*model, seats)) {
     }
     if (static_cast<double>(model->holding) >= seats) refuse_overdue(*model);
   }
-  forget_ended();
 }
 
 /// Gives a seat of the model to a waiting request. Returns false if no seat or request is left.
@@ -81,41 +89,27 @@ bool Roster::promote_one(ResidentModel& model, double seats) {
   const bool room = static_cast<double>(model.holding) < seats;
   std::map<uint64_t, int> held;
   if (room && seats < model.options.max_requests) {
-    for (const auto& request : active_) {
-      if (request->model == &model) ++held[request->client];
+    for (const auto& request : requests_) {
+      if (request->promoted && request->model == &model) ++held[request->client];
     }
   }
-  auto best = waiting_.end();
-  for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
-    if ((*it)->model != &model || !(*it)->live() || (*it)->opening) continue;
-    if (!room && !(*it)->background()) continue;
-    if (best == waiting_.end() || held[(*it)->client] < held[(*best)->client]) best = it;
+  Active* best = nullptr;
+  for (const auto& request : requests_) {
+    if (request->promoted || request->model != &model || !request->live() || request->opening)
+      continue;
+    if (!room && !request->background()) continue;
+    if (!best || held[request->client] < held[best->client]) best = request.get();
   }
-  if (best == waiting_.end()) return false;
-  active_.push_back(std::move(*best));
-  waiting_.erase(best);
-  Active& fresh = *active_.back();
-  model.holding += fresh.background() ? 0 : 1;
-  fresh.promoted = true;
-  fresh.output.set_alone(active_.size() == 1);
-  if (active_.size() > 1) {
-    for (const auto& other : active_) other->output.set_alone(false);
+  if (!best) return false;
+  model.holding += best->background() ? 0 : 1;
+  best->promoted = true;
+  const auto is_promoted = [](const auto& request) { return request->promoted; };
+  const bool alone = std::ranges::count_if(requests_, is_promoted) == 1;
+  for (const auto& request : requests_) {
+    if (request->promoted) request->output.set_alone(alone);
   }
-  guarded(fresh, [&] { fresh.begin_segments(); });
+  guarded(*best, [&] { best->begin_segments(); });
   return true;
-}
-
-void Roster::sweep() {
-  ended_.reserve(ended_.size() + active_.size());  // may throw; nothing after this line may throw
-  std::erase_if(active_, [&](const auto& request) {
-    if (!request->live()) request->release_pages();
-    return forget(*request);
-  });
-}
-
-bool Roster::has_ended() const {
-  return std::any_of(active_.begin(), active_.end(),
-                     [](const auto& request) { return !request->live() && !request->in_flight(); });
 }
 
 // ---------------------------------------------------------------------------- ends
@@ -149,46 +143,48 @@ void Roster::finish(Active& request, FinishReason reason) {
 }
 
 void Roster::cancel_all(const ResidentModel* model) {
-  for_each([&](Active& request) {
-    if (!model || request.model == model) finish(request, FinishReason::kCancelled);
-  });
+  for (const auto& request : requests_) {
+    if (!model || request->model == model) finish(*request, FinishReason::kCancelled);
+  }
 }
 
 void Roster::fail_all(const char* why) {
-  for_each([&](Active& request) { fail(request, {ErrorCode::kInternal, why}); });
+  for (const auto& request : requests_) fail(*request, {ErrorCode::kInternal, why});
 }
 
 // ---------------------------------------------------------------------------- counts
 
+/// Returns how many requests of the model have, or do not have, a seat.
+int Roster::count(const ResidentModel& model, bool promoted) const {
+  return static_cast<int>(std::ranges::count_if(requests_, [&](const auto& request) {
+    return request->model == &model && request->promoted == promoted;
+  }));
+}
+
 /// Returns the load of a model, for predictions of the wait: its finish_rate assumes full seats.
 Load Roster::load(const ResidentModel& model, std::span<ResidentModel* const> models) const {
-  const auto waiting = std::count_if(waiting_.begin(), waiting_.end(),
-                                     [&](const auto& one) { return one->model == &model; });
-  return {model.holding, static_cast<int>(waiting), load_.seats(model, models),
-          model.load.finish_rate()};
+  return {model.holding, count(model, false), load_.seats(model, models), model.load.finish_rate(),
+          model.requests};
 }
 
 void Roster::publish_counts(std::span<ResidentModel* const> models) const {
   for (ResidentModel* model : models) {
-    const auto mine = [&](const auto& request) { return request->model == model; };
-    model->metrics.running.set(
-        static_cast<double>(std::count_if(active_.begin(), active_.end(), mine)));
-    model->metrics.waiting.set(
-        static_cast<double>(std::count_if(waiting_.begin(), waiting_.end(), mine)));
+    model->metrics.running.set(count(*model, true));
+    model->metrics.waiting.set(count(*model, false));
   }
 }
 
 SlowRequests Roster::slow(const ResidentModel& model) const {
   SlowRequests slow;
   const double now = clock_.now();
-  for_each([&](const Active& request) {
-    const Output& client = request.output;
-    if (request.model != &model || !client.open() || !client.awaits_first_output()) return;
+  for (const auto& request : requests_) {
+    const Output& client = request->output;
+    if (request->model != &model || !client.open() || !client.awaits_first_output()) continue;
     const double waited_s = client.waited_s(now);
-    if (!model.load.slowdown().is_slow(waited_s)) return;
+    if (!model.load.slowdown().is_slow(waited_s)) continue;
     slow.waited_s += waited_s;
     ++slow.count;
-  });
+  }
   return slow;
 }
 

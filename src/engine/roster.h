@@ -2,15 +2,13 @@
 // Engine thread only.
 //
 // Invariants (CONTRACT.md, I6, I8, I12):
-// - a request is in one of the two lists from take_in() until it has ended and is in no batch; then
-//   take_ended() reports it once;
+// - a request is in the list from take_in() until it has ended and is in no batch;
 // - ResidentModel::requests counts a model's requests, ResidentModel::holding its requests with a
 //   seat. Requests in the background, or paused because their client does not read, hold no seat;
 // - free seats go to the client with the fewest seats, then in order of arrival; if no seat is
 //   free, a request that has waited longer than was promised is refused.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -26,17 +24,17 @@ namespace syrinx {
 class Roster {
  public:
   using Requests = std::vector<std::unique_ptr<Active>>;
-  using Waiting = std::list<std::unique_ptr<Active>>;
 
   /// All arguments must outlive the Roster; `trace` may be null.
   Roster(const Platform& clock, const MachineLoad& load, TraceLog* trace)
       : clock_(clock), load_(load), trace_(trace) {}
 
-  /// Returns the requests with a seat, in the order in which they got it.
-  Requests& active() { return active_; }
-  const Requests& active() const { return active_; }
-  /// Adds a request, passed as a list with one element. Registers its id in the trace.
-  Active& take_in(Waiting request);
+  /// Returns all requests in the order of arrival, with and without a seat (Active::promoted).
+  Requests& requests() { return requests_; }
+  const Requests& requests() const { return requests_; }
+  /// Adds a request and registers its id in the trace. Returns null if memory is missing; then the
+  /// request has ended.
+  Active* take_in(std::unique_ptr<Active> request);
   /// Returns the request. Null if the id is unknown or the request has ended.
   Active* find(RequestId id);
 
@@ -57,37 +55,21 @@ class Roster {
   void cancel_all(const ResidentModel* model = nullptr);
   void fail_all(const char* why);
 
-  /// A request that has ended.
-  struct Ended {
-    ResidentModel* model = nullptr;
-    uint64_t client = 0;
-  };
-  void take_ended(std::vector<Ended>& ended) {
-    ended.clear();
-    ended.swap(ended_);
-  }
-
-  bool waits() const { return !waiting_.empty(); }
+  /// Returns whether a request waits for a seat.
+  bool waits() const;
   Load load(const ResidentModel& model, std::span<ResidentModel* const> models) const;
   SlowRequests slow(const ResidentModel& model) const;
 
  private:
-  template <typename F>
-  void for_each(F&& f) const {
-    for (const auto& request : active_) f(*request);
-    for (const auto& request : waiting_) f(*request);
-  }
+  int count(const ResidentModel& model, bool promoted) const;
   void refuse_overdue(const ResidentModel& model);
   void count_holding(std::span<ResidentModel* const> models);
   bool promote_one(ResidentModel& model, double seats);
-  bool forget(Active& request);
 
   const Platform& clock_;
   const MachineLoad& load_;
   TraceLog* trace_;
-  Requests active_;
-  Waiting waiting_;
-  std::vector<Ended> ended_;
+  Requests requests_;
 };
 
 /// Sets the gauges of a model's pages.

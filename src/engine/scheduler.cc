@@ -52,16 +52,10 @@ void Scheduler::remove(ResidentModel& model) {
   roster_.cancel_all(&model);
 }
 
-void Scheduler::take_in(std::list<std::unique_ptr<Active>> request) {
-  Active& taken = roster_.take_in(std::move(request));
-  if (!taken.unopened || !taken.live()) return;
-  roster_.guarded(taken, [&] { edges_.open(taken, std::move(taken.unopened)); });
-}
-
 void Scheduler::take_in(std::unique_ptr<Active> request) {
-  std::list<std::unique_ptr<Active>> one;
-  one.push_back(std::move(request));
-  take_in(std::move(one));
+  Active* taken = roster_.take_in(std::move(request));
+  if (!taken || !taken->unopened || !taken->live()) return;
+  roster_.guarded(*taken, [&] { edges_.open(*taken, std::move(taken->unopened)); });
 }
 
 void Scheduler::cancel(RequestId id) {
@@ -110,8 +104,8 @@ bool Scheduler::dispatch() {
   roster_.sweep();
   learn();
   roster_.promote(models());
-  for (auto& request : roster_.active()) {
-    if (!request->between || !request->live()) continue;
+  for (auto& request : roster_.requests()) {
+    if (!request->between || !request->promoted || !request->live()) continue;
     roster_.guarded(*request, [&] { edges_.next_part(*request); });
   }
   slots_.forget_left();
@@ -172,7 +166,6 @@ double Scheduler::look_again_s() const {
 void Scheduler::end_all() {
   roster_.cancel_all();
   roster_.sweep();
-  roster_.promote(models());
   slots_.forget_left();
 }
 

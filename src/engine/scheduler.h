@@ -5,7 +5,6 @@
 // calls. Times are on the platform's clock.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,9 +36,6 @@ class Scheduler {
   /// Returns whether the scheduler still refers to the model.
   bool has(const ResidentModel& model) const { return slots_.has(model); }
 
-  // Adds a request, passed as a list with one element. Moving a list node allocates nothing, so the
-  // request cannot be lost when memory runs out.
-  void take_in(std::list<std::unique_ptr<Active>> request);
   void take_in(std::unique_ptr<Active> request);
   void cancel(RequestId id);
   void append_text(RequestId id, std::string text, bool last);
@@ -57,9 +53,6 @@ class Scheduler {
   /// Ends all requests with kCancelled. No batch may be in flight.
   void end_all();
 
-  using Ended = Roster::Ended;
-  /// Sets `ended` to the model and client of each request that ended since the last call.
-  void take_ended(std::vector<Ended>& ended) { roster_.take_ended(ended); }
   /// Returns the seconds until a turn is due even if no message comes. Infinite: none is due.
   double look_again_s() const;
   int in_flight() const {

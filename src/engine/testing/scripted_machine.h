@@ -159,6 +159,7 @@ class ScriptedMachine {
   }
 
   Script script;
+  size_t released = 0;  ///< requests whose record has gone
 
  private:
   struct Home {
@@ -176,6 +177,7 @@ class ScriptedMachine {
   void take_in(const std::shared_ptr<ScriptedClient>& client, std::unique_ptr<Active> active) {
     client->id = active->id = ++next_id_;
     client->active = active.get();
+    active->place = {this, [](ScriptedMachine* machine) { ++machine->released; }};
     scheduler.take_in(std::move(active));
   }
   double begin(const Batch& batch) {
