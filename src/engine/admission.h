@@ -97,30 +97,4 @@ class Slowdown {
 /// lowers the result, because new requests wait long before all streams are in use.
 inline double free_share(double used, double slowdown) { return std::fmin(1 - used, 1 / slowdown); }
 
-/// Measures an amount per second, averaged over about the last `memory_s`.
-class Rate {
- public:
-  explicit Rate(double memory_s) : memory_s_(memory_s) {}
-  void add(double amount, double now_s) {
-    fade(now_s);
-    sum_ += amount;
-  }
-  double per_second(double now_s) const {
-    if (first_s_ < 0) return 0;
-    const double gone = now_s - last_s_, seen = now_s - first_s_;
-    // Shortly after the start, the sum of the fading weights is below memory_s.
-    const double weight = memory_s_ * (1 - std::exp(-std::fmax(seen, 0.05) / memory_s_));
-    return sum_ * std::exp(-gone / memory_s_) / weight;
-  }
-
- private:
-  void fade(double now_s) {
-    if (first_s_ < 0) first_s_ = last_s_ = now_s;
-    sum_ *= std::exp(-(now_s - last_s_) / memory_s_);
-    last_s_ = now_s;
-  }
-  double memory_s_;
-  double sum_ = 0, first_s_ = -1, last_s_ = 0;
-};
-
 }  // namespace syrinx

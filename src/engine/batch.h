@@ -63,8 +63,6 @@ class Batch : public StepResults {
   int node = 0;             ///< number of the node in the model's graph
   int executor = 0;         ///< number of the executor slot that runs the batch
   bool background = false;  ///< the requests of the batch are in the background
-  /// number of the set of models (ExecutorSlots) for which memory is reserved
-  int warmed_for = 0;
 
   /// Returns the rows of an AR batch as the stage reads them.
   Step step() const {

@@ -16,13 +16,13 @@ bool wants_taps(const ArStage& ar, const ArRun& run, int end) {
 
 }  // namespace
 
-void BatchBuilder::build(Plan& plan, bool background, Batch& batch, double now) {
+void BatchBuilder::build(Plan& plan, Batch& batch, double now) {
   built_ = false;
   if (one_by_one_) plan.keep_first();
   const NodeRef& ref = slots_.nodes()[plan.node];
   batch.model = ref.model;
   batch.node = ref.node;
-  batch.background = background;
+  batch.background = plan.background;
   plan.kind == Plan::kAr ? build_step(plan, batch, now) : build_chunks(plan, batch);
   built_ = true;
 }
@@ -35,10 +35,12 @@ void BatchBuilder::build_step(const Plan& plan, Batch& batch, double now) {
     node.pages->reserve(run, run.due(), planned.drafts);
     for (const HeldRows& track : run.tracks) widest = std::max(widest, track.cache.pages.size());
   }
+  const int64_t longest = KvPool::pages_for(node.ar->traits().max_positions);
+  batch.warm_steps(max_batch_, static_cast<int>(std::min<int64_t>(longest, node.pages->total())));
   batch.begin_step(*node.ar, node.pages->pools(), static_cast<int>(widest));
   for (const PlannedSequence& planned : plan.sequences) add_sequence(planned, batch, now);
   batch.cache_pages = node.pages->total();
-  node.pages->take_copies(batch.copies);
+  node.pages->copy_pages(batch.copies);
 }
 
 void BatchBuilder::add_sequence(const PlannedSequence& planned, Batch& batch, double now) {
@@ -81,7 +83,9 @@ void BatchBuilder::add_sequence(const PlannedSequence& planned, Batch& batch, do
 
 void BatchBuilder::build_chunks(const Plan& plan, Batch& batch) {
   const int n = batch.node;
-  batch.begin_chunks(*batch.model->nodes[n].chunk);
+  const ResidentNode& node = batch.model->nodes[n];
+  batch.warm_chunks(max_batch_, *node.chunk, node.policy);
+  batch.begin_chunks(*node.chunk);
   for (const int slot : plan.chunk_slots) {
     Active& request = *roster_.requests()[slot];
     ChunkRun& run = *request.runs[n].chunk;
@@ -97,25 +101,22 @@ void BatchBuilder::build_chunks(const Plan& plan, Batch& batch) {
 }
 
 void BatchBuilder::give_up(const Plan& plan, Batch& batch, const char* why) {
-  Roster::Requests& requests = roster_.requests();
-  const auto take_back = [&](int slot) {
-    NodeRun& run = requests[slot]->runs[batch.node];
+  const auto for_each = [&](FunctionRef<void(Active&)> f) {
+    for (const PlannedSequence& planned : plan.sequences) f(*roster_.requests()[planned.slot]);
+    for (const int slot : plan.chunk_slots) f(*roster_.requests()[slot]);
+  };
+  for_each([&](Active& request) {
+    NodeRun& run = request.runs[batch.node];
     if (run.chunk) run.chunk->running = false;
     if (run.ar && run.ar->stepping) {
       run.ar->stepping = false;
       --batch.model->nodes[batch.node].steps_in_flight;
     }
-  };
-  for (const PlannedSequence& planned : plan.sequences) take_back(planned.slot);
-  for (const int slot : plan.chunk_slots) take_back(slot);
+  });
   batch.owners.clear();
   one_by_one_ = !built_ && plan.sequences.size() + plan.chunk_slots.size() > 1;
   if (one_by_one_) return;
-  const Error error{ErrorCode::kInternal, why};
-  for (const PlannedSequence& planned : plan.sequences) {
-    roster_.fail(*requests[planned.slot], error);
-  }
-  for (const int slot : plan.chunk_slots) roster_.fail(*requests[slot], error);
+  for_each([&](Active& request) { roster_.fail(request, {ErrorCode::kInternal, why}); });
 }
 
 }  // namespace syrinx

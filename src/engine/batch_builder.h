@@ -13,12 +13,14 @@ namespace syrinx {
 
 class BatchBuilder {
  public:
-  /// `slots` and `roster` must outlive the BatchBuilder.
-  BatchBuilder(const ExecutorSlots& slots, Roster& roster) : slots_(slots), roster_(roster) {}
+  /// `max_batch`: largest number of sequences or chunks of a batch. `slots` and `roster` must
+  /// outlive the BatchBuilder.
+  BatchBuilder(int max_batch, const ExecutorSlots& slots, Roster& roster)
+      : max_batch_(max_batch), slots_(slots), roster_(roster) {}
 
   /// Builds the batch of a plan. If the last batch could not be built, uses only the first request
   /// of the plan, to find the request at fault.
-  void build(Plan& plan, bool background, Batch& batch, double now);
+  void build(Plan& plan, Batch& batch, double now);
   /// Records that an executor has accepted the batch.
   void started() { one_by_one_ = false; }
   /// Removes the in-flight marks that build() set. If the batch could not be built, later batches
@@ -31,6 +33,7 @@ class BatchBuilder {
   void build_chunks(const Plan& plan, Batch& batch);
   void add_sequence(const PlannedSequence& planned, Batch& batch, double now);
 
+  const int max_batch_;
   const ExecutorSlots& slots_;
   Roster& roster_;
   bool built_ = false;       ///< whether the last build() succeeded

@@ -42,7 +42,6 @@ class CostLearner {
     if (start < 0) return {0, n_ > 0 ? s_ / n_ : 0};
     return {start, slope};
   }
-  bool known() const { return weight_ > 0; }
 
  private:
   static constexpr double kKeep = 0.995;  // weights of samples fade so that about 200 batches count

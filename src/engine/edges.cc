@@ -47,10 +47,8 @@ void Edges::commit_opened(Active& request, HostJob& job) {
   if (!job.result.ok()) return roster_.fail(request, job.result.error());
   request.runs = std::move(job.runs);
   roster_.guarded(request, [&] {
-    const int reader = request.model->graph().reader();
     for (Late& late : request.early) {
-      late.type.flow == Flow::kSamples ? take_samples(request, late)
-                                       : give(request, reader, std::move(late));
+      accept(request, std::move(late));
       if (!request.live()) return;
     }
     request.early.clear();
@@ -58,35 +56,25 @@ void Edges::commit_opened(Active& request, HostJob& job) {
   });
 }
 
-void Edges::append_text(Active& request, std::string text, bool last) {
-  const int reader = request.model->graph().reader();
-  if (reader == kClient) {
-    return roster_.fail(request,
-                        {ErrorCode::kUnsupported, "this model does not accept text", "text"});
-  }
+void Edges::append(Active& request, Late late) {
   roster_.guarded(request, [&] {
-    Late late{.text = std::move(text), .last = last};
-    if (request.parts) {
-      SpokenParts::LiveText live;
-      const Status read = request.parts->push(late.text, last, live);
+    if (request.parts && late.type.flow != Flow::kSamples) {
+      Result<SpokenParts::LiveText> read = request.parts->push(late.text, late.last);
       if (!read.ok()) return roster_.fail(request, read.error());
-      if (live.text.empty() && !live.last) return;
-      late.text = std::move(live.text);
-      late.last = live.last;
+      late.text = std::move(read.value().text);
+      late.last = read.value().last;
+      if (late.text.empty() && !late.last) return;
     }
-    if (request.opening) {
-      request.early.push_back(std::move(late));
-    } else {
-      give(request, reader, std::move(late));
-    }
+    request.opening ? request.early.push_back(std::move(late)) : accept(request, std::move(late));
   });
 }
 
-void Edges::append_samples(Active& request, Late late) {
-  late.type.flow = Flow::kSamples;
-  roster_.guarded(request, [&] {
-    request.opening ? request.early.push_back(std::move(late)) : take_samples(request, late);
-  });
+/// Passes a client's input to the opened node that reads it.
+void Edges::accept(Active& request, Late late) {
+  if (late.type.flow == Flow::kSamples) return take_samples(request, late);
+  const int reader = request.model->graph().reader();
+  if (reader != kClient) return give(request, reader, std::move(late));
+  roster_.fail(request, {ErrorCode::kUnsupported, "this model does not accept text", "text"});
 }
 
 /// Appends a client's samples. Audio that waited for them does not count as late.

@@ -25,9 +25,8 @@ class Edges {
 
   /// Sends a request to a host thread, which makes its prompts.
   void open(Active& request, std::unique_ptr<const SpeechRequest> unopened);
-  void append_text(Active& request, std::string text, bool last);
-  /// Adds a client's samples (Late::floats, Late::last) to the chunk node that the client feeds.
-  void append_samples(Active& request, Late late);
+  /// Adds a client's late text, or its samples (Flow::kSamples) for the chunk node that it feeds.
+  void append(Active& request, Late late);
   /// Applies the prompts or text that a host thread has prepared.
   void commit(std::unique_ptr<HostJob> job);
   /// After the end of a part, sends the silence that follows it and begins the next part.
@@ -50,6 +49,7 @@ class Edges {
 
  private:
   void prepare(std::unique_ptr<HostJob> job);
+  void accept(Active& request, Late late);
   void take_samples(Active& request, const Late& late);
   void commit_opened(Active& request, HostJob& job);
   void begin_streams(Active& request, int node);

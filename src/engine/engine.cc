@@ -238,12 +238,6 @@ bool Engine::drain(double timeout_s) {
   return !impl_->voices || impl_->voices->drain(end_s - now_s());
 }
 
-std::vector<StageCost> Engine::costs() const {
-  std::vector<StageCost> costs;
-  impl_->machine->locked([&] { costs = impl_->admission.costs; });
-  return costs;
-}
-
 EngineStats Engine::stats() const {
   const EngineMetrics& metrics = impl_->metrics;
   const auto batches = [](const StageMetrics& stage) {

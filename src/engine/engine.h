@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/cost.h"
 #include "engine/metrics.h"
 #include "engine/service.h"
 #include "engine/voice_queue.h"
@@ -165,8 +164,6 @@ class Engine final : public Service {
   EngineStats stats() const;
   /// Returns counters and histograms since the start, which may be read at any time.
   const EngineMetrics& metrics() const;
-  /// Returns the learned cost of the batches of each node.
-  std::vector<StageCost> costs() const;
 
  private:
   struct Impl;

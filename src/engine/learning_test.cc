@@ -12,7 +12,6 @@ namespace {
 
 TEST(CostLearner, FindsTheLineUnderNoise) {
   CostLearner learner;
-  EXPECT_FALSE(learner.known());
   for (uint32_t i = 0; i < 400; ++i) {
     const double n = 1 + std::floor(30 * philox_uniform(1, i, 0));
     learner.sample(n, 0.002 + 0.0001 * n + 0.0002 * (philox_uniform(1, i, 1) - 0.5));
@@ -139,17 +138,6 @@ TEST(Admission, TheLimitIsGoneASecondAfterTheLoad) {
   for (int i = 0; i < 12; ++i) w.look(1, 100, 50, 40);
   w.limit.observe(w.busy_s, 0, w.at_s + 60);  // nothing ran for a minute
   EXPECT_FALSE(w.limit.limited());
-}
-
-TEST(Rate, CountsTheLastSeconds) {
-  Rate rate(5);
-  EXPECT_EQ(rate.per_second(100), 0);
-  for (int i = 0; i < 1000; ++i) rate.add(1, 100 + 0.1 * i);
-  EXPECT_NEAR(rate.per_second(200), 10, 0.3);
-  EXPECT_LT(rate.per_second(220), 0.3);
-  Rate young(5);
-  for (int i = 0; i < 10; ++i) young.add(1, 100 + 0.1 * i);
-  EXPECT_NEAR(young.per_second(101), 10, 1.5);
 }
 
 TEST(StageCost, UnitsThatCostNothingAreAllTaken) {

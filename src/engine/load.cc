@@ -13,13 +13,16 @@ constexpr double kHeadroom = 0.95;   // share of the learned capacity that reque
 constexpr double kLeastMade_s = 20;  // seconds of output after which the capacity counts as learned
 constexpr double kLearnEvery_s = 0.1;  // time between two computations of the capacity
 constexpr double kNewMean = 0.02;      // weight of the newest request in the mean length
+constexpr double kLateMemory_s = 1;    // time in which a chunk's weight in the late share fades
 
 }  // namespace
 
 void ModelLoad::chunk(bool late, double now) {
-  chunk_rate_.add(1, now);
+  const double kept = std::exp(-(now - chunk_s_) / kLateMemory_s);
+  chunks_ = kept * chunks_ + 1;
+  late_ = kept * late_ + (late ? 1 : 0);
+  chunk_s_ = now;
   limit_.chunk(late);
-  if (late) late_rate_.add(1, now);
 }
 
 void ModelLoad::ended(double made_s) {
@@ -33,9 +36,7 @@ double ModelLoad::finish_rate() const {
   return mean_made_s_ > 0 ? rate / mean_made_s_ : 0;
 }
 
-void ModelLoad::learn(std::span<const NodeWork> work, int max_batch, Sharing sharing, double now) {
-  const double chunks = chunk_rate_.per_second(now);
-  late_share_ = chunks > 0 ? late_rate_.per_second(now) / chunks : 0;
+void ModelLoad::learn(std::span<const NodeWork> work, int max_batch, Sharing sharing) {
   if (made_s_ <= 0) return;
   const double capacity = stream_capacity(work, max_batch, sharing);
   capacity_ = std::isfinite(capacity) ? capacity : 0;
@@ -105,7 +106,7 @@ void MachineLoad::learn(ResidentModel& model, SlowRequests slow, double now) {
     work_.push_back({node.cost.cost(), node.ar != nullptr, node.units / made_s,
                      std::max(1, node.policy.steady), node.remote});
   }
-  model.load.learn(work_, max_batch_, sharing_, now);
+  model.load.learn(work_, max_batch_, sharing_);
   if (made_s > 0) model.metrics.streams_capacity.set(model.load.capacity());
   model.metrics.slowdown.set(model.load.slowdown().value(slow.waited_s, slow.count, now));
   model.metrics.slowdown_at_s.set(now);

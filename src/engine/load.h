@@ -33,8 +33,9 @@ class ModelLoad {
   /// Records that a request ended after `made_s` seconds of output.
   void ended(double made_s);
 
-  double capacity() const { return capacity_; }        ///< streams if it runs alone; 0: unknown
-  double late_share() const { return late_share_; }    ///< share of late chunks, last second
+  double capacity() const { return capacity_; }  ///< streams if it runs alone; 0: unknown
+  /// Returns the share of late chunks in about the last second in which chunks came.
+  double late_share() const { return chunks_ > 0 ? late_ / chunks_ : 0; }
   double mean_made_s() const { return mean_made_s_; }  ///< mean output of recently ended requests
   double made_s() const { return made_s_; }
   SeatLimit& limit() { return limit_; }
@@ -43,14 +44,14 @@ class ModelLoad {
 
   /// Returns the number of requests that end per second when all seats are in use; 0 if unknown.
   double finish_rate() const;
-  /// Updates the share of late chunks and the number of streams that the nodes can feed.
-  void learn(std::span<const NodeWork> work, int max_batch, Sharing sharing, double now);
+  /// Updates the number of streams that the nodes can feed.
+  void learn(std::span<const NodeWork> work, int max_batch, Sharing sharing);
 
  private:
   SeatLimit limit_;
   Slowdown slowdown_;
-  Rate chunk_rate_{1.0}, late_rate_{1.0};
-  double late_share_ = 0;
+  // Faded numbers of chunks and of late chunks, and the time of the newest chunk.
+  double chunks_ = 0, late_ = 0, chunk_s_ = 0;
   double capacity_ = 0;
   double made_s_ = 0, mean_made_s_ = 0;
 };

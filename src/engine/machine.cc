@@ -78,11 +78,7 @@ void Machine::run() {
 
 /// Updates the admissions after a turn of the engine's loop. Needs the lock.
 void Machine::publish() {
-  for (const auto& [model, admission] : admissions_) {
-    admission->load = scheduler_->load(*model);
-    for (size_t n = 0; n < model->nodes.size(); ++n)
-      admission->costs[n] = model->nodes[n].cost.cost();
-  }
+  for (const auto& [model, admission] : admissions_) admission->load = scheduler_->load(*model);
   const size_t gone = std::erase_if(admissions_, [&](const auto& entry) {
     return entry.first->leaving && !scheduler_->has(*entry.first);
   });
@@ -116,7 +112,6 @@ bool Machine::take_what_came(bool idle) {
 
 void Machine::add(ResidentModel& model, ModelAdmission& admission) {
   admission.load.seats = model.options.max_requests;
-  admission.costs.resize(model.nodes.size());
   put([&] {
     admissions_[&model] = &admission;
     mailbox_.push_back({.call = [&](Scheduler& s) { s.add(model); }});

@@ -22,7 +22,6 @@ struct ModelAdmission {
   std::map<uint64_t, int> of_client;  ///< number of unfinished requests of each client
   bool draining = false;
   Load load;
-  std::vector<StageCost> costs;  ///< learned cost of each node
 };
 
 /// The scheduler thread and the executors of a process.

@@ -133,13 +133,15 @@ int Pages::wanted(const ArRun& run, Due due, int drafts) const {
 }
 
 void Pages::reserve(KvHold& hold, int rows) {
-  std::vector<PageCopy>& copies = remote_ ? waiting_copies_ : copies_;
-  if (!remote_) copies.clear();
-  SYRINX_CHECK(cache_.reserve(hold, rows, copies), "a plan needs more pages than the cache has");
-  if (remote_) return;
-  for (const PageCopy& copy : copies) {
+  SYRINX_CHECK(cache_.reserve(hold, rows, copies_), "a plan needs more pages than the cache has");
+}
+
+void Pages::copy_pages(std::vector<PageCopy>& remote) {
+  if (remote_) return remote.swap(copies_);
+  for (const PageCopy& copy : copies_) {
     for (const KvPool& pool : pools_) pool.copy_page(copy.from, copy.to);
   }
+  copies_.clear();
 }
 
 void Pages::reserve(ArRun& run, Due due, int drafts) {

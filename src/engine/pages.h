@@ -49,17 +49,18 @@ class Pages {
 
   /// Returns the number of pages that the due rows and the `drafts` guesses after them would need.
   int wanted(const ArRun& run, Due due, int drafts = 0) const;
-  /// Reserves the pages that wanted() counts. Copies shared pages immediately. For a remote stage,
-  /// the next batch copies them.
+  /// Reserves the pages that wanted() counts. Shared pages among them must be copied before the
+  /// next step: copy_pages().
   void reserve(ArRun& run, Due due, int drafts);
+  /// Copies these pages. For a remote stage, moves the copies into `remote` instead, which must be
+  /// empty.
+  void copy_pages(std::vector<PageCopy>& remote);
   /// Returns whether the cache is too small for the sequence's pages plus the pages that it needs,
   /// including copies of shared pages. If so, the sequence must begin again without shared pages.
   bool must_be_alone(const ArRun& run) const;
   void release(ArRun& run);
   /// Removes the pages of a sequence, which computes its rows again later.
   void preempt(ArRun& run);
-  /// Moves the waiting copies of a remote stage into `copies`, which must be empty.
-  void take_copies(std::vector<PageCopy>& copies) { copies.swap(waiting_copies_); }
 
  private:
   void reserve(KvHold& hold, int rows);
@@ -69,8 +70,7 @@ class Pages {
   const bool remote_;
   KvCache cache_;
   std::vector<KvPool> pools_;
-  std::vector<PageCopy> copies_;          ///< scratch
-  std::vector<PageCopy> waiting_copies_;  ///< copies for the next batch of a remote stage
+  std::vector<PageCopy> copies_;  ///< copies to be made before the next step
 };
 
 }  // namespace syrinx

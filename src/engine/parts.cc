@@ -38,28 +38,24 @@ Result<std::unique_ptr<SpokenParts>> SpokenParts::of(const SpeechRequest& reques
   std::unique_ptr<SpokenParts> out(new SpokenParts(std::move(base)));
   out->sayings_ = std::exchange(out->base_.say.sayings, {});
   if (respells) out->respeller_.emplace(request.say.lexicon);
-  LiveText nothing;
-  if (const Status fault = out->push(request.say.text, !request.say.open, nothing); !fault) {
-    return fault.error();
-  }
+  const Result<LiveText> read = out->push(request.say.text, !request.say.open);
+  if (!read.ok()) return read.error();
   return out;
 }
 
-/// Adds text to the last part; if that part is being spoken, adds it to `live`.
-void SpokenParts::add_words(std::string_view words, LiveText& live) {
+/// Adds text to the last part.
+void SpokenParts::add_words(std::string_view words) {
   Part& part = parts_.back();
-  const bool now = live_ && parts_.size() == 1;
-  std::string& text = now ? live.text : part.text;
   if (respeller_) {
-    text += respeller_->push(words, false);
+    part.text += respeller_->push(words, false);
   } else {
-    text += words;
+    part.text += words;
   }
   at_ += static_cast<int64_t>(words.size());
   if (!part.speakable && is_speakable(words)) {
     part.speakable = true;
     const bool follows = part.delivery != delivery_before_ && part.pause_s == 0;
-    if (follows && !now) part.pause_s = pause_between(said_, words);
+    if (follows && !continues()) part.pause_s = pause_between(said_, words);
     delivery_before_ = part.delivery;
   }
   constexpr size_t kRemembered = 600;  // bytes; longer than a sentence
@@ -68,34 +64,31 @@ void SpokenParts::add_words(std::string_view words, LiveText& live) {
 }
 
 /// Begins a new part, unless the current one has no text yet.
-void SpokenParts::begin_part(double pause_s, LiveText& live) {
-  const bool now = live_ && parts_.size() == 1;
+void SpokenParts::begin_part(double pause_s) {
   Part& part = parts_.back();
-  if (respeller_) (now ? live.text : part.text) += respeller_->push("", true);
+  if (respeller_) part.text += respeller_->push("", true);
   if (part.speakable) {
     part.closed = true;
-    if (now) live.last = true;
     parts_.push_back({.begin = at_, .pause_s = pause_s, .delivery = delivery_});
     return;
   }
   // No speakable words came since the previous pause: the silences add up.
   part.pause_s += pause_s;
   part.delivery = delivery_;
-  if (now) return;
+  if (continues()) return;
   part.begin = at_;
   part.text.clear();
 }
 
-Status SpokenParts::push(std::string_view text, bool last, LiveText& live) {
+Result<SpokenParts::LiveText> SpokenParts::push(std::string_view text, bool last) {
   std::vector<PausePiece> pieces;
-  if (const Status fault = reader_.push(text, last, pieces); !fault) return fault;
-  if (parts_.empty())
-    return ok_status();  // the model has ended the last part before its text ended
+  if (const Status fault = reader_.push(text, last, pieces); !fault) return fault.error();
+  if (parts_.empty()) return LiveText{};  // the model has ended the last part before its text ended
   for (const PausePiece& piece : pieces) {
     if (piece.pause) {
-      const bool now = live_ && parts_.size() == 1 && !parts_.back().speakable;
+      const bool now = continues() && !parts_.back().speakable;
       at_ += static_cast<int64_t>(piece.text.size());
-      begin_part(piece.pause_s, live);
+      begin_part(piece.pause_s);
       // The part that is being spoken keeps its text, so its beginning moves past the tag.
       if (now) parts_.back().begin += static_cast<int64_t>(piece.text.size());
       continue;
@@ -106,22 +99,24 @@ Status SpokenParts::push(std::string_view text, bool last, LiveText& live) {
         const int64_t left = base_.say.deliveries[delivery_].begin - at_;
         if (left <= 0) {
           ++delivery_;
-          begin_part(0, live);
+          begin_part(0);
           continue;
         }
         count = static_cast<size_t>(std::min<int64_t>(left, static_cast<int64_t>(count)));
       }
-      add_words(words.substr(0, count), live);
+      add_words(words.substr(0, count));
       words.remove_prefix(count);
     }
   }
   if (last) {
-    const bool now = live_ && parts_.size() == 1;
-    if (respeller_) (now ? live.text : parts_.back().text) += respeller_->push("", true);
+    if (respeller_) parts_.back().text += respeller_->push("", true);
     parts_.back().closed = true;
-    if (now) live.last = true;
   }
-  return ok_status();
+  if (!live_) return LiveText{};
+  Part& live = parts_.front();
+  const bool ends = open_ && live.closed;
+  open_ = open_ && !live.closed;
+  return LiveText{std::exchange(live.text, {}), ends};
 }
 
 SpokenParts::Next SpokenParts::next() const {
@@ -142,7 +137,7 @@ std::unique_ptr<const SpeechRequest> SpokenParts::begin(int64_t frames) {
   }
   request->say.deliveries.clear();
   request->say.text = std::exchange(parts_.front().text, {});
-  request->say.open = !parts_.front().closed;
+  request->say.open = open_ = !parts_.front().closed;
   if (base_.terms.max_frames > 0) {
     request->terms.max_frames =
         static_cast<int>(std::max<int64_t>(1, base_.terms.max_frames - frames));

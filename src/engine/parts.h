@@ -29,7 +29,8 @@ class SpokenParts {
     std::string text = {};
     bool last = false;
   };
-  Status push(std::string_view text, bool last, LiveText& live);
+  /// Reads more text. Returns what belongs to the part that is being spoken.
+  Result<LiveText> push(std::string_view text, bool last);
 
   /// The state after a part: the next part may begin, its text is missing, or no part is left.
   enum class Next { kBegin, kWait, kDone };
@@ -59,8 +60,10 @@ class SpokenParts {
     bool closed = false;
     size_t delivery = 0;  ///< number of deliveries that have begun before or at the part
   };
-  void add_words(std::string_view words, LiveText& live);
-  void begin_part(double pause_s, LiveText& live);
+  /// Returns whether new text belongs to the part that is being spoken.
+  bool continues() const { return live_ && parts_.size() == 1; }
+  void add_words(std::string_view words);
+  void begin_part(double pause_s);
 
   explicit SpokenParts(SpeechRequest base) : base_(std::move(base)) {}
 
@@ -70,6 +73,7 @@ class SpokenParts {
   std::optional<Respeller> respeller_;
   std::deque<Part> parts_{1};   // the front part is being spoken or comes next
   bool live_ = false;           // the front part is being spoken
+  bool open_ = false;           // the end of the part that is being spoken was not returned yet
   int64_t at_ = 0;              // bytes of the text so far
   size_t delivery_ = 0;         // number of deliveries that have begun by byte at_
   size_t delivery_before_ = 0;  // Part::delivery of the last part that has words

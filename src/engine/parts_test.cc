@@ -181,20 +181,17 @@ TEST(SpokenParts, PositionsInTheWholeText) {
 TEST(SpokenParts, OpenTextWaits) {
   auto parts = SpokenParts::of({.say = {.open = true}}).take();
   EXPECT_TRUE(parts->begin(0)->say.open);
-  SpokenParts::LiveText live;
-  ASSERT_TRUE(parts->push("[pause 1s]One", false, live).ok());
+  SpokenParts::LiveText live = parts->push("[pause 1s]One", false).take();
   EXPECT_EQ(live.text, "One");
   EXPECT_FALSE(live.last);
   EXPECT_EQ(parts->text_begin(), 10);
   EXPECT_EQ(parts->take_pause(), 1);
-  live = {};
-  ASSERT_TRUE(parts->push("[pause 2s]", false, live).ok());
+  live = parts->push("[pause 2s]", false).take();
   EXPECT_TRUE(live.last);
   parts->end();
   EXPECT_EQ(parts->next(), SpokenParts::Next::kWait);
   EXPECT_EQ(parts->take_pause(), 2);
-  live = {};
-  ASSERT_TRUE(parts->push("two", true, live).ok());
+  live = parts->push("two", true).take();
   EXPECT_EQ(live.text, "");
   EXPECT_EQ(parts->next(), SpokenParts::Next::kBegin);
   EXPECT_EQ(parts->begin(0)->say.text, "two");
@@ -244,11 +241,10 @@ TEST(SpokenParts, ADeliveryThatChangesBetweenParagraphsKeepsTheirPause) {
       beginning.say.text.resize(cut);
       beginning.say.open = true;
       auto parts = SpokenParts::of(beginning).take();
-      SpokenParts::LiveText live;
       for (const char c : std::string_view(text).substr(cut)) {
-        ASSERT_TRUE(parts->push(std::string_view(&c, 1), false, live).ok());
+        ASSERT_TRUE(parts->push(std::string_view(&c, 1), false).ok());
       }
-      ASSERT_TRUE(parts->push("", true, live).ok());
+      ASSERT_TRUE(parts->push("", true).ok());
       double pauses = 0;
       for (; parts->next() == SpokenParts::Next::kBegin; parts->end()) {
         pauses += parts->take_pause();
@@ -268,11 +264,9 @@ TEST(SpokenParts, WordsOfALexiconArePutIntoTheText) {
   request.say.open = true;
   auto parts = SpokenParts::of(request, false).take();
   EXPECT_EQ(parts->begin(0)->say.text, "The ");
-  SpokenParts::LiveText live;
-  ASSERT_TRUE(parts->push(" and ngi", false, live).ok());
+  SpokenParts::LiveText live = parts->push(" and ngi", false).take();
   EXPECT_EQ(live.text, "engine X and ");
-  live = {};
-  ASSERT_TRUE(parts->push("nx[pause 1s]nginx", true, live).ok());
+  live = parts->push("nx[pause 1s]nginx", true).take();
   EXPECT_EQ(live.text, "engine X");
   EXPECT_TRUE(live.last);
   parts->end();

@@ -56,14 +56,13 @@ bool Planner::plan(const ExecutorSlot& slot, double now) {
   plan_.clear();
   take_from_background(rivals(), snapshot_);
   snapshot_.longest_s = kNever_s;
-  background_ = false;
   if (ask_policy(views_[kLive])) return true;
   // Starts no background batch after a running batch, because a live request may arrive first.
   if (views_[kBackground].empty() || snapshot_.ahead) return false;
   plan_.clear();
   restrain_background(now);
-  background_ = ask_policy(views_[kBackground]);
-  return background_;
+  plan_.background = ask_policy(views_[kBackground]);
+  return plan_.background;
 }
 
 bool Planner::ask_policy(Views& views) {
@@ -126,7 +125,7 @@ void Planner::take_snapshot(const ExecutorSlot& slot, double now) {
     if (request.live()) continue;
     views.sequences.resize(sequences), views.chunks.resize(chunks);  // the request failed
   }
-  let_older_first(rivals());
+  let_oldest_first(rivals());
   for (ResidentModel* model : slots_.models()) publish_pages(*model);
   for (size_t n = 0; n < snapshot_.nodes.size(); ++n) {
     const ResidentNode& node = slots_.nodes()[n].get();

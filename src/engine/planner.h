@@ -25,8 +25,6 @@ class Planner {
   /// Makes a plan for a slot. Returns false if nothing can run there.
   bool plan(const ExecutorSlot& slot, double now);
   Plan& plan() { return plan_; }
-  /// Returns whether the plan is for requests in the background.
-  bool in_background() const { return background_; }
   /// Frees pages for requests that lacked pages in the last plan. Returns whether to plan again.
   bool make_room(const ExecutorSlot& slot) { return syrinx::make_room(rivals(), slots_, slot); }
   /// Returns whether the last snapshot left out requests that may run later without any event:
@@ -54,7 +52,6 @@ class Planner {
   Snapshot snapshot_;           ///< empty lists, except while the policy runs
   std::array<Views, 2> views_;  ///< indexed by Urgency
   Plan plan_;
-  bool background_ = false;
   bool left_out_ = false;
 };
 

@@ -157,25 +157,27 @@ void take_steps(const Snapshot& snapshot, int node, Plan& plan, double longest_s
   add_drafts(snapshot, filler, longest_s, plan);
 }
 
-/// Returns how many views of the list belong to `node`.
-template <typename View>
-int count_of(const std::vector<View>& views, int node) {
-  return static_cast<int>(std::count_if(views.begin(), views.end(),
-                                        [node](const View& view) { return view.node == node; }));
+/// Counts the views of each node.
+void count_views(Snapshot& snapshot) {
+  for (NodeView& node : snapshot.nodes) node.views = node.full_chunks = 0;
+  for (const SequenceView& seq : snapshot.sequences) ++snapshot.nodes[seq.node].views;
+  for (const ChunkView& chunk : snapshot.chunks) {
+    ++snapshot.nodes[chunk.node].views;
+    snapshot.nodes[chunk.node].full_chunks += chunk.full ? 1 : 0;
+  }
 }
 
-/// Returns the node with the most views in the list, among the nodes that the executor runs. The
-/// first of several equal nodes wins. The node must have fewer views than `below`, or the same
-/// number and a node number above `after`. Returns -1 if no node qualifies.
-template <typename View>
-int fullest(const Snapshot& snapshot, const std::vector<View>& views,
-            int below = std::numeric_limits<int>::max(), int after = -1) {
+/// Returns the node with the most views among the AR nodes, or among the chunk nodes, that the
+/// executor runs. The first of several equal nodes wins. The node must have fewer views than
+/// `below`, or the same number and a node number above `after`. Returns -1 if no node qualifies.
+int fullest(const Snapshot& snapshot, bool ar, int below = std::numeric_limits<int>::max(),
+            int after = -1) {
   int best = -1, most = 0;
   for (int n = 0; n < static_cast<int>(snapshot.nodes.size()); ++n) {
-    if (!snapshot.nodes[n].here) continue;
-    const int count = count_of(views, n);
-    if (count > below || (count == below && n <= after)) continue;
-    if (count > most) best = n, most = count;
+    const NodeView& node = snapshot.nodes[n];
+    if (!node.here || node.ar != ar) continue;
+    if (node.views > below || (node.views == below && n <= after)) continue;
+    if (node.views > most) best = n, most = node.views;
   }
   return best;
 }
@@ -189,18 +191,12 @@ struct Work {
 
 Work work_of(const Snapshot& snapshot, int model) {
   Work work;
-  for (const ChunkView& chunk : snapshot.chunks) {
-    if (snapshot.model_of(chunk.node) != model) continue;
-    ++work.chunks;
-    work.full_chunks += chunk.full ? 1 : 0;
-  }
-  for (const SequenceView& seq : snapshot.sequences) {
-    work.sequences += snapshot.model_of(seq.node) == model ? 1 : 0;
-  }
   for (const NodeView& node : snapshot.nodes) {
-    if (node.model != model || !node.ar) continue;
+    if (node.model != model) continue;
+    (node.ar ? work.sequences : work.chunks) += node.views;
+    work.full_chunks += node.full_chunks;
     work.in_flight += node.steps_in_flight;
-    work.may_step = work.may_step || node.here;
+    work.may_step = work.may_step || (node.ar && node.here);
   }
   return work;
 }
@@ -209,7 +205,8 @@ Work work_of(const Snapshot& snapshot, int model) {
 /// `kind_to_others`, a batch of steps ends before a listener of another model runs dry.
 void plan_largest(Snapshot& snapshot, Plan& plan, double chunks_s, bool kind_to_others) {
   plan.clear();
-  const int chunk_node = fullest(snapshot, snapshot.chunks);
+  count_views(snapshot);
+  const int chunk_node = fullest(snapshot, false);
   Work work;
   if (chunk_node >= 0) {
     // Chunks wait for more chunks while steps can run or are running. Full chunks and full batches
@@ -221,15 +218,15 @@ void plan_largest(Snapshot& snapshot, Plan& plan, double chunks_s, bool kind_to_
     }
   }
   // If a node has too few pages for all of its sequences, the loop tries the next node.
-  for (int node = fullest(snapshot, snapshot.sequences); node >= 0;) {
-    const int count = count_of(snapshot.sequences, node);
+  for (int node = fullest(snapshot, true); node >= 0;) {
+    const int count = snapshot.nodes[node].views;
     if (!snapshot.ahead || count >= snapshot.max_batch) {
       const double longest_s =
           kind_to_others ? patience_of_others(snapshot, snapshot.model_of(node)) : kForever_s;
       take_steps(snapshot, node, plan, longest_s);
     }
     if (plan.kind != Plan::kIdle) return;
-    node = fullest(snapshot, snapshot.sequences, count, node);
+    node = fullest(snapshot, true, count, node);
   }
   if (chunk_node >= 0 && !snapshot.ahead && (!work.may_step || work.in_flight == 0)) {
     take_chunks(snapshot, chunk_node, plan, chunks_s);
@@ -248,63 +245,45 @@ struct Rank {
   }
 };
 
-class Ranking {
- public:
-  explicit Ranking(const Snapshot& snapshot) : snapshot_(snapshot) {}
-
-  template <typename View>
-  Rank of(const View& view) {
-    if (!view.started) {
-      const double left_s = kStreamingRules.patience_s + view.slack_s;
-      // A request that has waited too long ranks behind the streams of its tier that are about to
-      // run dry. Otherwise the long prompt of one model would run until streams of another model
-      // are as late as the request. First chunks still rank before steps, because a batch of
-      // chunks is short.
-      if (left_s < 0) return {0, kForever_s};
-      return {1, static_cast<double>(view.order)};
-    }
-    const bool urgent = view.slack_s < urgent_s(snapshot_.model_of(view.node));
-    if constexpr (std::is_same_v<View, SequenceView>) {
-      // A late word for a reader disturbs less than a gap for a listener.
-      const double left_s = slack_of(view);
-      if (view.reads && urgent) return left_s < 0 ? Rank{0, left_s} : Rank{1, kForever_s};
-    }
-    return {urgent ? 0 : 2, view.slack_s};
+template <typename View>
+Rank rank_of(const Snapshot& snapshot, const View& view) {
+  if (!view.started) {
+    const double left_s = kStreamingRules.patience_s + view.slack_s;
+    // A request that has waited too long ranks behind the streams of its tier that are about to run
+    // dry. Otherwise the long prompt of one model would run until streams of another model are as
+    // late as the request. First chunks still rank before steps, because a batch of chunks is
+    // short.
+    if (left_s < 0) return {0, kForever_s};
+    return {1, static_cast<double>(view.order)};
   }
-
-  /// Sorts views by rank. Among the nodes of one request, the node nearest to the client comes
-  /// first. So the client gets audio of an answer while the model still writes it.
-  template <typename View>
-  void sort(std::vector<View>& views) {
-    std::sort(views.begin(), views.end(), [&](const View& a, const View& b) {
-      const Rank left = of(a), right = of(b);
-      if (left < right || right < left) return left < right;
-      return a.order != b.order ? a.order < b.order : a.node > b.node;
-    });
+  const bool urgent = view.slack_s < snapshot.nodes[view.node].urgent_s;
+  if constexpr (std::is_same_v<View, SequenceView>) {
+    // A late word for a reader disturbs less than a gap for a listener.
+    const double left_s = slack_of(view);
+    if (view.reads && urgent) return left_s < 0 ? Rank{0, left_s} : Rank{1, kForever_s};
   }
+  return {urgent ? 0 : 2, view.slack_s};
+}
 
- private:
-  double urgent_s(int model) {
-    if (model != model_) {
-      model_ = model;
-      urgent_s_ = urgent_slack_s(snapshot_.nodes, model, snapshot_.max_batch);
-    }
-    return urgent_s_;
-  }
-
-  const Snapshot& snapshot_;
-  int model_ = -1;  // model that urgent_s_ belongs to; -1: not computed yet
-  double urgent_s_ = 0;
-};
+/// Sorts views by rank. Among the nodes of one request, the node nearest to the client comes first.
+/// So the client gets audio of an answer while the model still writes it.
+template <typename View>
+void sort_views(const Snapshot& snapshot, std::vector<View>& views) {
+  std::sort(views.begin(), views.end(), [&](const View& a, const View& b) {
+    const Rank left = rank_of(snapshot, a), right = rank_of(snapshot, b);
+    if (left < right || right < left) return left < right;
+    return a.order != b.order ? a.order < b.order : a.node > b.node;
+  });
+}
 
 /// Adds sequences of one node: first those of tiers 0 and 1, then others as long as they lengthen
 /// the batch little.
-void fill_steps(const Snapshot& snapshot, int node, Ranking& ranking, Plan& plan) {
+void fill_steps(const Snapshot& snapshot, int node, Plan& plan) {
   const double patience_s = patience_of_others(snapshot, snapshot.model_of(node));
   StepFiller filler(snapshot, node, patience_s, plan);
   auto seq = snapshot.sequences.begin();
   const auto end = snapshot.sequences.end();
-  for (; seq != end && ranking.of(*seq).tier < 2; ++seq) filler.add(*seq);
+  for (; seq != end && rank_of(snapshot, *seq).tier < 2; ++seq) filler.add(*seq);
   if (filler.rows() == 0) return;
   const StageCost& cost = snapshot.nodes[node].cost;
   const double longest_s = (1 + kStreamingRules.fill) * cost.of(filler.rows());
@@ -345,27 +324,28 @@ double urgent_slack_s(std::span<const NodeView> nodes, int model, int max_batch)
 
 void plan_streaming(Snapshot& snapshot, Plan& plan) {
   plan.clear();
-  Ranking ranking(snapshot);
-  ranking.sort(snapshot.sequences);
-  ranking.sort(snapshot.chunks);
-  const auto rank_of = [&](const auto* view) { return view ? ranking.of(*view) : Rank{3, 0}; };
+  for (NodeView& node : snapshot.nodes)
+    node.urgent_s = urgent_slack_s(snapshot.nodes, node.model, snapshot.max_batch);
+  sort_views(snapshot, snapshot.sequences);
+  sort_views(snapshot, snapshot.chunks);
+  const auto rank = [&](const auto* view) { return view ? rank_of(snapshot, *view) : Rank{3, 0}; };
   const SequenceView* seq = first_of(snapshot, snapshot.sequences);
   const ChunkView* chunk = first_of(snapshot, snapshot.chunks);
-  const Rank step_rank = rank_of(seq), chunk_rank = rank_of(chunk);
+  const Rank step_rank = rank(seq), chunk_rank = rank(chunk);
 
   // If the work of another model is more urgent, plans nothing, so that the executor can run that
   // work after its present batch.
-  const Rank next = std::min(rank_of(first_of(snapshot, snapshot.sequences, &NodeView::next)),
-                             rank_of(first_of(snapshot, snapshot.chunks, &NodeView::next)));
+  const Rank next = std::min(rank(first_of(snapshot, snapshot.sequences, &NodeView::next)),
+                             rank(first_of(snapshot, snapshot.chunks, &NodeView::next)));
   if (next.tier <= 1 && next < std::min(step_rank, chunk_rank)) return;
   // In the same tier, chunks come before steps, because chunks yield audio at once.
   if (chunk_rank.tier <= 1 && chunk_rank.tier <= step_rank.tier) {
     return take_chunks(snapshot, chunk->node, plan, kStreamingRules.longest_chunks_s);
   }
   for (const SequenceView& urgent : snapshot.sequences) {
-    if (step_rank.tier > 1 || ranking.of(urgent).tier > 1) break;
+    if (step_rank.tier > 1 || rank_of(snapshot, urgent).tier > 1) break;
     if (!snapshot.nodes[urgent.node].here) continue;
-    fill_steps(snapshot, urgent.node, ranking, plan);
+    fill_steps(snapshot, urgent.node, plan);
     if (plan.kind != Plan::kIdle) return;  // else the node has too few pages for all sequences
   }
   plan_largest(snapshot, plan, kStreamingRules.longest_chunks_s, true);

@@ -23,6 +23,9 @@ struct NodeView {
   StageCost cost = {};
   int pages_free = 0;       ///< free pages of an AR node's cache
   int steps_in_flight = 0;  ///< sequences in batches of the node that run now
+  // A policy sets these fields: its views, those of them with full chunks, and urgent_slack_s().
+  int views = 0, full_chunks = 0;
+  double urgent_s = 0;
 };
 
 /// A sequence whose next rows could run now. With a guidance companion it fills two entries of a
@@ -30,19 +33,18 @@ struct NodeView {
 struct SequenceView {
   int slot = 0;  ///< number of the sequence's request in this snapshot
   int node = 0;
-  uint64_t order = 0;      ///< order of admission; smaller is older
-  int rows_due = 1;        ///< due rows: 1 for a decode step, more for a prompt (CONTRACT.md, I1)
-  int companion_due = 0;   ///< due rows of the companion; 0: no due rows
-  int pages_wanted = 0;    ///< pages that all due rows of the sequence and its companion still need
-  int drafts = 0;          ///< number of guesses that may run after the due rows
-  double draft_odds = 0;   ///< probability that a guess is right if all guesses before it are right
-  bool decoding = false;   ///< the whole prompt is in the cache
-  bool begun = false;      ///< some rows of the sequence are in the cache
-  bool started = false;    ///< the client has received audio or text
-  bool reads = false;      ///< the output of the request is only read, not heard
-  bool gives_way = false;  ///< must wait for the request that got its pages; false in a snapshot
-  double slack_s = 0;      ///< seconds until the client runs dry, with frames that wait for chunk
-                           ///< nodes; before the first output: minus the seconds waited
+  uint64_t order = 0;     ///< order of admission; smaller is older
+  int rows_due = 1;       ///< due rows: 1 for a decode step, more for a prompt (CONTRACT.md, I1)
+  int companion_due = 0;  ///< due rows of the companion; 0: no due rows
+  int pages_wanted = 0;   ///< pages that all due rows of the sequence and its companion still need
+  int drafts = 0;         ///< number of guesses that may run after the due rows
+  double draft_odds = 0;  ///< probability that a guess is right if all guesses before it are right
+  bool decoding = false;  ///< the whole prompt is in the cache
+  bool begun = false;     ///< some rows of the sequence are in the cache
+  bool started = false;   ///< the client has received audio or text
+  bool reads = false;     ///< the output of the request is only read, not heard
+  double slack_s = 0;     ///< seconds until the client runs dry, with frames that wait for chunk
+                          ///< nodes; before the first output: minus the seconds waited
 };
 
 /// A chunk of one request that could run now.
@@ -86,11 +88,13 @@ struct Plan {
   enum Kind { kIdle, kAr, kChunks };
   Kind kind = kIdle;
   int node = 0;
+  bool background = false;                 ///< the plan is for requests in the background
   std::vector<PlannedSequence> sequences;  ///< for a plan of kind kAr
   std::vector<int> chunk_slots;            ///< for a plan of kind kChunks
 
   void clear() {
     kind = kIdle;
+    background = false;
     sequences.clear();
     chunk_slots.clear();
   }

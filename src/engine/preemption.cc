@@ -21,58 +21,37 @@ ArRun& run_of(const PageRivals& rivals, const SequenceView& view) {
   return *rivals.requests[view.slot]->runs[rivals.nodes[view.node].node].ar;
 }
 
-/// Returns whether any sequence has lost pages and still waits.
-bool any_lost(const PageRivals& rivals) {
-  const auto lost = [&](const SequenceView& view) { return run_of(rivals, view).gave_way_to != 0; };
-  return std::ranges::any_of(rivals.wanted, [&](const Views& views) {
-    return std::ranges::any_of(views.sequences, lost);
-  });
-}
-
-/// Takes the pages of the youngest sequence that may lose its pages to `keep`.
-bool take_from_youngest(const PageRivals& rivals, const NodeRef& node, const Active& keep,
-                        bool resting_only) {
-  for (size_t slot = rivals.requests.size(); slot-- > 0;) {
+/// Takes the pages of the youngest sequence of the node that `may` lose them. Returns the slot of
+/// its request, or -1.
+int take_from_youngest(const PageRivals& rivals, const NodeRef& node,
+                       FunctionRef<bool(const Active&, const ArRun&)> may) {
+  for (int slot = static_cast<int>(rivals.requests.size()); slot-- > 0;) {
     Active& request = *rivals.requests[slot];
     ArRun* run = holder(request, node);
-    if (!run || &request == &keep || run->remote()) continue;
-    if (keep.background() && !request.background()) continue;
-    if (resting_only && !request.output.unread() && run->due().rows > 0) continue;
+    if (!run || run->remote() || !may(request, *run)) continue;
     preempt(node, *run);
-    run->gave_way_to = keep.id;
-    run->gave_way_at = keep.runs[node.node].ar->ran();
-    return true;
+    return slot;
   }
-  return false;
+  return -1;
 }
 
 }  // namespace
 
-bool gives_way(const PageLoss& loss, const Contender& sequence, std::span<const Contender> wanted) {
-  return std::ranges::any_of(wanted, [&](const Contender& other) {
-    return loss.to != 0 && other.order == loss.to && other.node == sequence.node &&
-           other.urgency <= sequence.urgency && other.ran == loss.ran;
-  });
-}
-
-void let_older_first(const PageRivals& rivals) {
-  if (!any_lost(rivals)) return;
-  std::vector<Contender> wanted;
-  for (const Urgency urgency : {kLive, kBackground}) {
-    for (const SequenceView& view : rivals.wanted[urgency].sequences) {
-      wanted.push_back({view.order, view.node, urgency, run_of(rivals, view).ran()});
+void let_oldest_first(const PageRivals& rivals) {
+  for (int n = 0; n < std::ssize(rivals.nodes); ++n) {
+    ResidentNode& node = rivals.nodes[n].get();
+    if (node.kept_for == 0) continue;
+    bool waits = false;
+    for (Views& views : rivals.wanted) {
+      waits = waits || std::ranges::any_of(views.sequences, [&](const SequenceView& view) {
+                return view.node == n && view.order == node.kept_for &&
+                       run_of(rivals, view).ran() == node.kept_at;
+              });
+      std::erase_if(views.sequences, [&](const SequenceView& view) {
+        return waits && view.node == n && view.order != node.kept_for && view.pages_wanted > 0;
+      });
     }
-  }
-  size_t at = 0;
-  for (Views& views : rivals.wanted) {
-    for (SequenceView& view : views.sequences) {
-      ArRun& run = run_of(rivals, view);
-      view.gives_way = gives_way({run.gave_way_to, run.gave_way_at}, wanted[at++], wanted);
-      if (!view.gives_way) run.gave_way_to = 0;
-    }
-  }
-  for (Views& views : rivals.wanted) {
-    std::erase_if(views.sequences, [](const SequenceView& view) { return view.gives_way; });
+    if (!waits) node.kept_for = 0;
   }
 }
 
@@ -80,13 +59,12 @@ void take_from_background(const PageRivals& rivals, Snapshot& snapshot) {
   for (const SequenceView& view : rivals.wanted[kLive].sequences) {
     NodeView& node = snapshot.nodes[view.node];
     const NodeRef& ref = rivals.nodes[view.node];
-    for (size_t slot = rivals.requests.size(); slot-- > 0 && view.pages_wanted > node.pages_free;) {
-      Active& request = *rivals.requests[slot];
-      ArRun* run = request.background() ? holder(request, ref) : nullptr;
-      if (!run || run->remote()) continue;
-      preempt(ref, *run);
+    while (view.pages_wanted > node.pages_free) {
+      const int slot = take_from_youngest(
+          rivals, ref, [](const Active& request, const ArRun&) { return request.background(); });
+      if (slot < 0) break;
       std::erase_if(rivals.wanted[kBackground].sequences, [&](const SequenceView& its) {
-        return its.slot == static_cast<int>(slot) && its.node == view.node;
+        return its.slot == slot && its.node == view.node;
       });
       node.pages_free = ref.get().pages->available();
     }
@@ -140,8 +118,17 @@ bool make_room(const PageRivals& rivals, const ExecutorSlots& slots, const Execu
       made = true;
       continue;
     }
-    made = take_from_youngest(rivals, ref, keep, true) ||
-           take_from_youngest(rivals, ref, keep, false) || made;
+    for (const bool resting_only : {true, false}) {
+      const auto may = [&](const Active& request, const ArRun& holds) {
+        if (&request == &keep || (keep.background() && !request.background())) return false;
+        return !resting_only || request.output.unread() || holds.due().rows == 0;
+      };
+      if (take_from_youngest(rivals, ref, may) < 0) continue;
+      ref.get().kept_for = keep.id;
+      ref.get().kept_at = run.ran();
+      made = true;
+      break;
+    }
   }
   return made;
 }

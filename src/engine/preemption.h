@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -32,29 +31,10 @@ struct PageRivals {
   std::array<Views, 2>& wanted;  ///< indexed by Urgency
 };
 
-/// Records that a sequence lost its pages to an older request.
-struct PageLoss {
-  uint64_t to = 0;  ///< id of the request that got the pages; 0: no pages were lost
-  int64_t ran = 0;  ///< ArRun::ran() of the older request's sequence at that moment
-};
-
-/// A sequence with rows that could run now.
-struct Contender {
-  uint64_t order = 0;  ///< id of its request; ids rise in the order of admission
-  int node = 0;
-  Urgency urgency = kLive;
-  int64_t ran = 0;  ///< ArRun::ran()
-};
-
-/// Returns whether `sequence` must wait: the request that got its pages could run on the same node,
-/// and has not run since. A live request never waits for a request in the background, which itself
-/// waits for live requests.
-bool gives_way(const PageLoss& loss, const Contender& sequence, std::span<const Contender> wanted);
-
-/// Removes the views of sequences that lost their pages to an older request, until that request
-/// has run. Otherwise two sequences that do not fit together would take each other's pages
-/// forever.
-void let_older_first(const PageRivals& rivals);
+/// Removes the views of sequences that want pages of a node, until the oldest one, for which
+/// make_room() took pages, has run. Otherwise two sequences that do not fit together would take
+/// each other's pages forever. A live request never waits for a request in the background.
+void let_oldest_first(const PageRivals& rivals);
 /// Takes pages of requests in the background when live requests need them, and adds them to the
 /// snapshot's free pages.
 void take_from_background(const PageRivals& rivals, Snapshot& snapshot);

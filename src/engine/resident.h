@@ -33,7 +33,11 @@ struct ResidentNode {
   CostLearner cost;
   double units = 0;         ///< rows or frames since the start
   int steps_in_flight = 0;  ///< sequences in AR batches that run now
-  int slot = 0;             ///< the only slot for the steps of an AR node (split or remote)
+  /// The request for which pages were taken from others, and its ArRun::ran() at that moment. Until
+  /// it has run more, others get no new pages of the node. 0: no pages were taken.
+  uint64_t kept_for = 0;
+  int64_t kept_at = 0;
+  int slot = 0;  ///< the only slot for the steps of an AR node (split or remote)
 };
 
 /// A loaded model: its nodes with their pages, and its load.

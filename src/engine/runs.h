@@ -60,14 +60,10 @@ struct ArRun {
   RepetitionGuard guard;
   double draft_odds = 0.5;  ///< share of recent guesses that were right
   int tapped = 0;           ///< rows of the segment whose taps were passed on
-  /// Id of the older request that took this request's pages (0: no pages were taken), and the ran()
-  /// of the older request at that moment. This request waits until the older one has run more.
-  uint64_t gave_way_to = 0;
-  int64_t gave_way_at = 0;
-  bool stepping = false;   ///< a batch has the sequence
-  bool preparing = false;  ///< a host thread has the sequence
-  std::deque<Late> late;   ///< inputs that came while a batch or host thread used it
-  int64_t unused = 0;      ///< Sequence::unused_frames() when the engine last had the sequence
+  bool stepping = false;    ///< a batch has the sequence
+  bool preparing = false;   ///< a host thread has the sequence
+  std::deque<Late> late;    ///< inputs that came while a batch or host thread used it
+  int64_t unused = 0;       ///< Sequence::unused_frames() when the engine last had the sequence
 
   bool remote() const { return stepping || preparing; }
   bool holds() const { return tracks[0].holds() || tracks[1].holds(); }

@@ -26,8 +26,7 @@ std::unique_ptr<TraceLog> open_trace(const EngineOptions& options, const SlotsSp
 }  // namespace
 
 Scheduler::Scheduler(const EngineOptions& options, const SlotsSpec& spec, Platform& platform)
-    : max_batch_(options.max_batch),
-      platform_(platform),
+    : platform_(platform),
       trace_(open_trace(options, spec, platform.now())),
       load_(options, spec),
       slots_(spec),
@@ -35,7 +34,7 @@ Scheduler::Scheduler(const EngineOptions& options, const SlotsSpec& spec, Platfo
       edges_(platform, roster_),
       committer_(platform, roster_, edges_),
       planner_(options, slots_, roster_, load_),
-      builder_(slots_, roster_) {}
+      builder_(options.max_batch, slots_, roster_) {}
 
 Scheduler::~Scheduler() = default;
 
@@ -67,13 +66,14 @@ void Scheduler::raise_priority(RequestId id) {
 }
 
 void Scheduler::append_text(RequestId id, std::string text, bool last) {
-  if (Active* request = roster_.find(id)) edges_.append_text(*request, std::move(text), last);
+  if (Active* request = roster_.find(id))
+    edges_.append(*request, {.text = std::move(text), .last = last});
 }
 
 void Scheduler::append_samples(RequestId id, std::vector<float> samples, bool last) {
-  if (Active* request = roster_.find(id)) {
-    edges_.append_samples(*request, {.floats = std::move(samples), .last = last});
-  }
+  Active* request = roster_.find(id);
+  if (!request) return;
+  edges_.append(*request, {.type = {Flow::kSamples}, .floats = std::move(samples), .last = last});
 }
 
 // ---------------------------------------------------------------------------- turn
@@ -134,10 +134,9 @@ bool Scheduler::fill(ExecutorSlot& slot) {
   }
   Batch& batch = *slot.free.back();
   bool has_run = false;
-  slots_.warm(batch, max_batch_);
   const auto give_up = [&](const char* why) { builder_.give_up(planner_.plan(), batch, why); };
   try {
-    builder_.build(planner_.plan(), planner_.in_background(), batch, began_s);
+    builder_.build(planner_.plan(), batch, began_s);
     const double takes_s = batch.model->nodes[batch.node].cost.cost().of(batch.units());
     slot.until_s = std::max(slot.until_s, began_s) + takes_s;
     batch.model->metrics.overhead_s.add(now() - began_s);

@@ -66,7 +66,6 @@ class Scheduler {
   void learn();
   double now() const { return platform_.now(); }
 
-  const int max_batch_;
   Platform& platform_;
   std::unique_ptr<TraceLog> trace_;
   MachineLoad load_;

@@ -53,7 +53,6 @@ void ExecutorSlots::number_nodes() {
                               : (2 * here - 1 - homes++ % here) % here;
     }
   }
-  ++generation_;
 }
 
 bool ExecutorSlots::runs(const ExecutorSlot& slot, const ResidentNode& node) const {
@@ -62,30 +61,17 @@ bool ExecutorSlots::runs(const ExecutorSlot& slot, const ResidentNode& node) con
   return spec_.split || node.remote ? node.slot == slot.index : slot.steps;
 }
 
-void ExecutorSlots::warm(Batch& batch, int max_batch) const {
-  if (batch.warmed_for == generation_) return;
-  batch.warmed_for = generation_;
-  for (const NodeRef& ref : nodes_) {
-    const ResidentNode& node = ref.get();
-    if (node.ar) {
-      const int64_t longest = KvPool::pages_for(node.ar->traits().max_positions);
-      batch.warm_steps(max_batch,
-                       static_cast<int>(std::min<int64_t>(longest, node.pages->total())));
-    } else {
-      batch.warm_chunks(max_batch, *node.chunk, node.policy);
-    }
-  }
-}
-
 void ExecutorSlots::take(ExecutorSlot& slot, const ResidentModel& model) {
   slot.free.pop_back();
   slot.running = &model;
-  ++in_flight_;
 }
 
-void ExecutorSlots::give_back(Batch& batch) {
-  slots_[batch.executor].free.push_back(&batch);
-  --in_flight_;
+void ExecutorSlots::give_back(Batch& batch) { slots_[batch.executor].free.push_back(&batch); }
+
+int ExecutorSlots::in_flight() const {
+  size_t count = 0;
+  for (const ExecutorSlot& slot : slots_) count += slot.batches.size() - slot.free.size();
+  return static_cast<int>(count);
 }
 
 }  // namespace syrinx

@@ -57,13 +57,11 @@ class ExecutorSlots {
   /// Returns whether batches of the slot run on the scheduler's own thread.
   bool is_inline(const ExecutorSlot& slot) const { return spec_.inline_run && !slot.remote; }
   bool runs(const ExecutorSlot& slot, const ResidentNode& node) const;
-  /// Reserves memory in a batch for the work of any node, once for each set of models.
-  void warm(Batch& batch, int max_batch) const;
-
   /// Records that the executor got the slot's next free batch, which has work of this model.
   void take(ExecutorSlot& slot, const ResidentModel& model);
   void give_back(Batch& batch);
-  int in_flight() const { return in_flight_; }
+  /// Returns the number of batches in flight.
+  int in_flight() const;
 
  private:
   void number_nodes();
@@ -72,8 +70,6 @@ class ExecutorSlots {
   std::deque<ExecutorSlot> slots_;
   std::vector<ResidentModel*> models_;
   std::vector<NodeRef> nodes_;
-  int generation_ = 0;  ///< rises with every change of models_
-  int in_flight_ = 0;   ///< batches in flight
 };
 
 }  // namespace syrinx

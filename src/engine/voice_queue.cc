@@ -163,29 +163,19 @@ void VoiceQueue::loop() {
   Arena arena;
   StepContext ctx{pool_, arena};
   Jobs ended;
-  const auto report = [&] {
+  for (bool over = false; !over;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+      for (Job& job : jobs_) job.cancelled = job.cancelled || (stopping_ && !job.result);
+      take_ended(ended);
+      choose_turn();
+      over = stopping_;
+    }
     for (Job& job : ended) job.done(std::move(*job.result));
     ended.clear();
-  };
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
-    if (stopping_) break;
-    take_ended(ended);
-    choose_turn();
-    lock.unlock();
-    report();
     if (!turn_.empty()) run_turn(ctx);
-    lock.lock();
-    take_ended(ended);
-    lock.unlock();
-    report();
-    lock.lock();
   }
-  for (Job& job : jobs_) job.cancelled = true;
-  take_ended(ended);
-  lock.unlock();
-  report();
 }
 
 }  // namespace syrinx
