@@ -14,7 +14,7 @@ constexpr int64_t kEncodedFrames = 8;  // frames of a piece; the last piece has 
 
 EspnetEncoder::EspnetEncoder(const EspnetCodecConfig& config, const Weights& generator)
     : config_(config), encoder_(config.decoder, generator.scope("encoder")) {
-  for (Tensor& book : load_codebooks(config, generator)) codebooks_.emplace_back(std::move(book));
+  for (Tensor& book : load_codebooks(config, generator)) quantizer_.add(std::move(book));
   generator.ignore("decoder.*");
 }
 
@@ -38,32 +38,11 @@ Pieces EspnetEncoder::run(StepContext* const& ctx, std::span<const float> sample
     const View latent = encoder_.run(now, x, at == count, stream);
     const int64_t fresh = latent.shape[0];
     SYRINX_CHECK(made + fresh <= total, "[espnet encoder] more than ", total, " frames");
-    quantise(now, latent, {codes.i32() + made * books, static_cast<size_t>(fresh * books)});
+    quantizer_.run(now, latent, {codes.i32() + made * books, static_cast<size_t>(fresh * books)});
     made += fresh;
     co_await PieceEnd();
   }
   SYRINX_CHECK(made == total, "[espnet encoder] made ", made, " frames, expected ", total);
-}
-
-void EspnetEncoder::quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const {
-  const int64_t n = latent.shape[0], width = latent.shape[1], books = config_.codebooks;
-  std::vector<int32_t> found(static_cast<size_t>(n));
-  for (int64_t q = 0; q < books && n > 0; ++q) {
-    const NearestEntry& book = codebooks_[static_cast<size_t>(q)];
-    book.find(ctx, latent, found);
-    for (int64_t t = 0; t < n; ++t) {
-      const int32_t code = found[static_cast<size_t>(t)];
-      const std::span<const float> entry = book.entry(code);
-      for (int64_t i = 0; i < width; ++i) latent.f32()[t * width + i] -= entry[i];
-      codes[static_cast<size_t>(t * books + q)] = code;
-    }
-  }
-}
-
-size_t EspnetEncoder::bytes() const {
-  size_t sum = encoder_.bytes();
-  for (const NearestEntry& book : codebooks_) sum += book.bytes();
-  return sum;
 }
 
 }  // namespace syrinx

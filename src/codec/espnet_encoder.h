@@ -11,7 +11,7 @@
 
 #include "base/pieces.h"
 #include "codec/espnet_codec.h"
-#include "codec/nearest_entry.h"
+#include "codec/residual_quantizer.h"
 #include "codec/seanet_encoder.h"
 
 namespace syrinx {
@@ -28,14 +28,12 @@ class EspnetEncoder {
   /// Encodes `samples`, at least one, to codes i32 [T, Q], by the returned pieces. A piece uses the
   /// context in `ctx` when it runs. Samples, codes, `ctx` and this object must outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& codes) const;
-  size_t bytes() const;
+  size_t bytes() const { return encoder_.bytes() + quantizer_.bytes(); }
 
  private:
-  void quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const;
-
   EspnetCodecConfig config_;
   SeanetEncoder encoder_;
-  std::vector<NearestEntry> codebooks_;
+  ResidualQuantizer quantizer_;
 };
 
 }  // namespace syrinx

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "codec/encode_whole.h"
-#include "codec/unit_rows.h"
 #include "kernels/activation.h"
 #include "nn/stream_pass.h"
 
@@ -68,14 +67,7 @@ void FishEncoder::load_quantizers(const Weights& weights) {
   for (int64_t q = 0; q < config_.codebooks; ++q) {
     const Weights w = weights.scope(q == 0 ? "semantic_quantizer" : "quantizer")
                           .scope("quantizers", q == 0 ? 0 : q - 1);
-    Codebook book;
-    book.in = causal::load_pointwise(w.scope("in_proj"), width, dim, kExact);
-    book.out = causal::load_pointwise(w.scope("out_proj"), dim, width, kExact);
-    book.entries = w.scope("codebook").f32("weight", {config_.codes(q), dim});
-    Tensor unit = book.entries.clone();
-    scale_rows_to_length_1(unit);
-    book.nearest = NearestEntry(std::move(unit));
-    codebooks_.push_back(std::move(book));
+    quantizer_.add_dac(w, width, dim, config_.codes(q));
   }
 }
 
@@ -145,30 +137,11 @@ void FishEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> s
     const ConvJob job{x, state++, x};
     stage.mix.run(ctx, std::span(&job, 1));
   }
-  quantise(ctx, transform(ctx, transformer_, *kv, x), codes);
-}
-
-void FishEncoder::quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t n = latent.shape[0], dim = config_.codebook_dim, books = config_.codebooks;
-  const View small = take_rows(ctx, n, dim), out = take_rows(ctx, n, config_.latent);
-  const std::span<int32_t> best = take_array<int32_t>(ctx, n);
-  for (int64_t q = 0; q < books; ++q) {
-    const Codebook& book = codebooks_[static_cast<size_t>(q)];
-    linear(ctx, book.in, latent, small);
-    scale_rows_to_length_1(small);
-    book.nearest.find(ctx, small, best);
-    for (int64_t t = 0; t < n; ++t) {
-      codes[t * books + q] = best[t];
-      std::copy_n(book.entries.f32() + best[t] * dim, dim, small.f32() + t * dim);
-    }
-    linear(ctx, book.out, small, out);
-    for (int64_t i = 0; i < latent.count(); ++i) latent.f32()[i] -= out.f32()[i];
-  }
+  quantizer_.run(ctx, transform(ctx, transformer_, *kv, x), codes);
 }
 
 size_t FishEncoder::bytes() const {
-  size_t sum = head_.bytes() + tail_.bytes() + transformer_.bytes();
+  size_t sum = head_.bytes() + tail_.bytes() + transformer_.bytes() + quantizer_.bytes();
   for (const Block& block : blocks_) {
     sum += block.down.bytes();
     if (block.frame_rows > 0) sum += block.transformer.bytes();
@@ -176,8 +149,6 @@ size_t FishEncoder::bytes() const {
       sum += unit.conv.bytes() + unit.mix.bytes();
   }
   for (const Downsample& stage : downsample_) sum += stage.down.bytes() + stage.mix.bytes();
-  for (const Codebook& book : codebooks_)
-    sum += book.in.bytes() + book.out.bytes() + book.entries.bytes() + book.nearest.bytes();
   return sum;
 }
 

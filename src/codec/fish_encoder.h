@@ -11,7 +11,7 @@
 
 #include "codec/causal_layers.h"
 #include "codec/fish_codec_config.h"
-#include "codec/nearest_entry.h"
+#include "codec/residual_quantizer.h"
 #include "nn/convnext.h"
 #include "nn/stream_decoder.h"
 
@@ -56,18 +56,12 @@ class FishEncoder {
     CausalConv1d down;
     ConvNeXt mix;
   };
-  struct Codebook {
-    PackedLinear in, out;  // latent -> dim -> latent
-    Tensor entries;        // [V, dim]
-    NearestEntry nearest;  // finds the nearest of the normalised entries
-  };
   static constexpr int64_t kPieceFrames = 4;  // most frames per piece; limits the scratch memory
 
   void load_network(const Weights& weights);
   void load_quantizers(const Weights& weights);
   View transform(StepContext& ctx, const StreamDecoder& transformer, StreamKv& kv,
                  const View& x) const;
-  void quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const;
 
   FishCodecConfig config_;
   CausalConv1d head_, tail_;
@@ -75,7 +69,7 @@ class FishEncoder {
   causal::Snake tail_act_;
   std::vector<Downsample> downsample_;
   StreamDecoder transformer_;
-  std::vector<Codebook> codebooks_;
+  ResidualQuantizer quantizer_;
 };
 
 }  // namespace syrinx

@@ -10,7 +10,6 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kStemTaps = 3;
 constexpr int64_t kFramesBefore = 4;  // mel frames before a block that its convolutions need
 
 /// Names of a block's parts, as in transformers.
@@ -22,12 +21,6 @@ constexpr WhisperBlockNames kGlmNames{.attention_norm = "self_attn_layer_norm",
                                       .mlp_norm = "final_layer_norm",
                                       .up = "fc1",
                                       .down = "fc2"};
-
-PackedConv1d load_causal_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
-  return PackedConv1d::pack(weights.take("weight", {out, in, kStemTaps}),
-                            weights.take("bias", {out}), 1,
-                            type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
-}
 
 }  // namespace
 
@@ -59,8 +52,8 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
                                        WeightType type)
     : config_(config),
       mel_(whisper_mel(static_cast<int>(config.mels))),
-      conv1_(load_causal_stem(weights.scope("conv1"), config.width, config.mels, type)),
-      conv2_(load_causal_stem(weights.scope("conv2"), config.width, config.width, type)),
+      conv1_(load_whisper_conv(weights.scope("conv1"), config.width, config.mels, type)),
+      conv2_(load_whisper_conv(weights.scope("conv2"), config.width, config.width, type)),
       positions_(weights.f32("embed_positions.weight", {config.positions, config.width})),
       kv_type_(type == WeightType::kF32 ? DType::kF32 : DType::kF16) {
   for (int64_t i = 0; i < config.layers; ++i)

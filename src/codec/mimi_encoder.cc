@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "codec/causal_layers.h"
 #include "codec/encode_whole.h"
 #include "codec/mimi_layers.h"
 #include "kernels/activation.h"
@@ -32,12 +33,6 @@ View padded(StepContext& ctx, const View& x, int64_t stride, ConvPad pad) {
   return longer;
 }
 
-View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, const View& x) {
-  const View out = take_rows(ctx, conv.rows(state, x.shape[0]), conv.out());
-  conv.run(ctx, x, state, out);
-  return out;
-}
-
 }  // namespace
 
 MimiEncoder::MimiEncoder(const MimiConfig& config, const Weights& weights)
@@ -50,22 +45,14 @@ MimiEncoder::MimiEncoder(const MimiConfig& config, const Weights& weights)
 }
 
 MimiEncoder::Quantizer MimiEncoder::load_quantizer(const Weights& weights, bool semantic) const {
-  const int64_t size = config().codebook_size, dim = config().codebook_dim;
+  const int64_t dim = config().codebook_dim;
   const int64_t end = semantic ? config().semantic : config().codebooks;
   Quantizer q;
   q.first = semantic ? 0 : config().semantic;
   q.in = mimi::load_projection(weights.scope(semantic ? mimi::kSemantic : mimi::kAcoustic),
                                "input_proj", config().hidden, dim, WeightType::kF32);
   for (int64_t book = q.first; book < end; ++book) {
-    q.codebooks.push_back(mimi::load_codebook(config(), weights, book));
-    Tensor bias({size}, DType::kF32);
-    for (int64_t v = 0; v < size; ++v) {
-      const float* e = q.codebooks.back().f32() + v * dim;
-      double norm = 0;
-      for (int64_t i = 0; i < dim; ++i) norm += double{e[i]} * e[i];
-      bias.f32()[v] = static_cast<float>(-norm / 2);
-    }
-    q.stages.push_back(PackedLinear::pack(q.codebooks.back(), WeightType::kF32, bias));
+    q.stages.add(mimi::load_codebook(config(), weights, book));
   }
   return q;
 }
@@ -126,52 +113,35 @@ View MimiLatentEncoder::run(StepContext& ctx, Stream& stream,
   View x = take_rows(ctx, count, 1);
   std::copy(samples.begin(), samples.end(), x.f32());
   ConvState* state = stream.convs.data();
-  x = convolve(ctx, head_, *state++, x);
+  x = causal::convolve(ctx, head_, *state++, x);
   for (const Block& block : blocks_) {
     for (const MimiResidualUnit& unit : block.units) {
       const Arena::Mark unit_mark(ctx.arena);
       const View first = take_rows(ctx, x.shape[0], x.shape[1]);
       activate(ctx, Activation::kElu, x, first);
-      const View inner = convolve(ctx, unit.conv, *state++, first);
+      const View inner = causal::convolve(ctx, unit.conv, *state++, first);
       activate(ctx, Activation::kElu, inner, inner);
       linear_add(ctx, unit.mix, inner, x);
     }
     activate(ctx, Activation::kElu, x, x);
-    x = convolve(ctx, block.down, *state++, padded(ctx, x, block.stride, ConvPad::kZero));
+    x = causal::convolve(ctx, block.down, *state++, padded(ctx, x, block.stride, ConvPad::kZero));
   }
   activate(ctx, Activation::kElu, x, x);
-  x = convolve(ctx, tail_, *state++, x);
+  x = causal::convolve(ctx, tail_, *state++, x);
   const StreamRows rows{&stream.kv, x.shape[0]};
   transformer_.forward(ctx, x, std::span(&rows, 1));
-  return convolve(ctx, downsample_, *state++,
-                  padded(ctx, x, config_.latent_rate, ConvPad::kReplicate));
+  return causal::convolve(ctx, downsample_, *state++,
+                          padded(ctx, x, config_.latent_rate, ConvPad::kReplicate));
 }
 
 void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> samples,
                       std::span<int32_t> codes) const {
   const Arena::Mark mark(ctx.arena);
   const View latent = network_.run(ctx, stream, samples);
-  quantise(ctx, semantic_, latent, codes);
-  quantise(ctx, acoustic_, latent, codes);
-}
-
-void MimiEncoder::quantise(StepContext& ctx, const Quantizer& quantizer, const View& latent,
-                           std::span<int32_t> codes) const {
-  const Arena::Mark mark(ctx.arena);
-  const int64_t n = latent.shape[0], q = config().codebooks, dim = config().codebook_dim;
-  const View rest = take_rows(ctx, n, dim);
-  const View scores = take_rows(ctx, n, config().codebook_size);
-  linear(ctx, quantizer.in, latent, rest);
-  for (size_t s = 0; s < quantizer.stages.size(); ++s) {
-    linear(ctx, quantizer.stages[s], rest, scores);
-    for (int64_t t = 0; t < n; ++t) {
-      const float* row = scores.f32() + t * config().codebook_size;
-      const int64_t best = std::max_element(row, row + config().codebook_size) - row;
-      codes[t * q + quantizer.first + static_cast<int64_t>(s)] = static_cast<int32_t>(best);
-      const float* e = quantizer.codebooks[s].f32() + best * dim;
-      float* x = rest.f32() + t * dim;
-      for (int64_t i = 0; i < dim; ++i) x[i] -= e[i];
-    }
+  for (const Quantizer* quantizer : {&semantic_, &acoustic_}) {
+    const View rest = take_rows(ctx, latent.shape[0], config().codebook_dim);
+    linear(ctx, quantizer->in, latent, rest);
+    quantizer->stages.run(ctx, rest, codes, quantizer->first);
   }
 }
 
@@ -185,13 +155,8 @@ size_t MimiLatentEncoder::bytes() const {
 }
 
 size_t MimiEncoder::bytes() const {
-  size_t sum = network_.bytes();
-  for (const Quantizer* quantizer : {&semantic_, &acoustic_}) {
-    sum += quantizer->in.bytes();
-    for (const Tensor& book : quantizer->codebooks) sum += book.bytes();
-    for (const PackedLinear& stage : quantizer->stages) sum += stage.bytes();
-  }
-  return sum;
+  return network_.bytes() + semantic_.in.bytes() + semantic_.stages.bytes() + acoustic_.in.bytes() +
+         acoustic_.stages.bytes();
 }
 
 }  // namespace syrinx

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codec/mimi.h"
+#include "codec/residual_quantizer.h"
 
 namespace syrinx {
 
@@ -72,17 +73,14 @@ class MimiEncoder {
   size_t bytes() const;
 
  private:
-  /// One of the two residual quantizers: codebooks [first, first + stages.size()).
+  /// One of the two residual quantizers: codebooks from `first` on.
   struct Quantizer {
     int64_t first = 0;
-    PackedLinear in;                   // H -> D
-    std::vector<Tensor> codebooks;     // [V, D]
-    std::vector<PackedLinear> stages;  // x . e - |e|^2 / 2: largest for the entry e nearest to x
+    PackedLinear in;           // H -> D
+    ResidualQuantizer stages;  // entries [V, D]
   };
 
   Quantizer load_quantizer(const Weights& weights, bool semantic) const;
-  void quantise(StepContext& ctx, const Quantizer& quantizer, const View& latent,
-                std::span<int32_t> codes) const;
 
   MimiLatentEncoder network_;
   Quantizer semantic_, acoustic_;

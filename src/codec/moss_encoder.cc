@@ -4,18 +4,8 @@
 
 #include "codec/encode_whole.h"
 #include "codec/moss_layers.h"
-#include "codec/unit_rows.h"
 
 namespace syrinx {
-namespace {
-
-PackedLinear moss_linear(const Weights& scope, int64_t in, int64_t out) {
-  const moss::Pointwise conv = moss::load_pointwise(scope, in, out);
-  return PackedLinear::pack(conv.weight, WeightType::kF32, conv.bias);
-}
-
-}  // namespace
-
 MossEncoder::MossEncoder(const MossCodecConfig& config, const Weights& weights) : config_(config) {
   int64_t channels = 1;
   for (const MossBlock& block : config_.encoder) {
@@ -28,15 +18,7 @@ MossEncoder::MossEncoder(const MossCodecConfig& config, const Weights& weights) 
   const moss::Pointwise in = moss::load_residuals(config_, quantizer, "input_proj");
   project_ = PackedLinear::pack(in.weight, WeightType::kF32, in.bias);
   for (int64_t q = 0; q < config_.codebooks; ++q) {
-    const Weights scope = quantizer.scope("quantizers", q);
-    Codebook book;
-    book.in = moss_linear(scope.scope("in_proj"), config_.rvq, dim);
-    book.out = moss_linear(scope.scope("out_proj"), dim, config_.rvq);
-    book.entries = scope.scope("codebook").f32("weight", {config_.codebook_size, dim});
-    Tensor unit = book.entries.clone();
-    scale_rows_to_length_1(unit);
-    book.nearest = NearestEntry(std::move(unit));
-    codebooks_.push_back(std::move(book));
+    quantizer_.add_dac(quantizer.scope("quantizers", q), config_.rvq, dim, config_.codebook_size);
   }
 }
 
@@ -68,36 +50,15 @@ void MossEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> s
     const StreamRows rows{&stream.kv[b], frames * blocks_[b].rate};
     x = moss::run_block(ctx, blocks_[b], x, frames, std::span(&rows, 1));
   }
-  quantise(ctx, x, codes);
-}
-
-void MossEncoder::quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const {
-  const int64_t n = latent.shape[0], dim = config_.codebook_dim, books = config_.codebooks;
-  const View rest = take_rows(ctx, n, config_.rvq), out = take_rows(ctx, n, config_.rvq);
-  const View small = take_rows(ctx, n, dim);
-  const std::span<int32_t> best = take_array<int32_t>(ctx, n);
-  linear(ctx, project_, latent, rest);
-  for (int64_t q = 0; q < books; ++q) {
-    const Codebook& book = codebooks_[static_cast<size_t>(q)];
-    linear(ctx, book.in, rest, small);
-    scale_rows_to_length_1(small);
-    book.nearest.find(ctx, small, best);
-    for (int64_t t = 0; t < n; ++t) {
-      codes[t * books + q] = best[t];
-      std::copy_n(book.entries.f32() + best[t] * dim, dim, small.f32() + t * dim);
-    }
-    linear(ctx, book.out, small, out);
-    for (int64_t i = 0; i < rest.count(); ++i) rest.f32()[i] -= out.f32()[i];
-  }
+  const View rest = take_rows(ctx, x.shape[0], config_.rvq);
+  linear(ctx, project_, x, rest);
+  quantizer_.run(ctx, rest, codes);
 }
 
 size_t MossEncoder::bytes() const {
-  size_t sum = project_.bytes();
+  size_t sum = project_.bytes() + quantizer_.bytes();
   for (const MossBlockNet& block : blocks_) {
     sum += block.in.bytes() + block.net.bytes() + block.out.bytes();
-  }
-  for (const Codebook& book : codebooks_) {
-    sum += book.in.bytes() + book.out.bytes() + book.entries.bytes() + book.nearest.bytes();
   }
   return sum;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codec/moss_codec.h"
-#include "codec/nearest_entry.h"
+#include "codec/residual_quantizer.h"
 
 namespace syrinx {
 
@@ -42,17 +42,10 @@ class MossEncoder {
  private:
   static constexpr int64_t kPieceFrames = 8;  // most frames per piece; limits the scratch memory
 
-  struct Codebook {
-    PackedLinear in, out;  // residual -> entry -> residual
-    Tensor entries;        // [V, dim]
-    NearestEntry nearest;  // finds the nearest of the normalised entries
-  };
-  void quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const;
-
   MossCodecConfig config_;
   std::vector<MossBlockNet> blocks_;
   PackedLinear project_;  // from latent to residual
-  std::vector<Codebook> codebooks_;
+  ResidualQuantizer quantizer_;
 };
 
 }  // namespace syrinx

@@ -23,12 +23,6 @@ constexpr WhisperBlockNames kStepNames{.attention_norm = "attn_ln",
                                        .up = "mlp.0",
                                        .down = "mlp.2"};
 
-PackedConv1d load_hearing_taps(const Weights& weights, int64_t out, int64_t in, WeightType type) {
-  return PackedConv1d::pack(weights.take("weight", {out, in, kHearingTaps}),
-                            weights.take("bias", {out}), 1,
-                            type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
-}
-
 /// Returns the number of mel frames of a piece, without the last frame, as in Whisper.
 int64_t mel_frames(int64_t samples) { return (samples + kPadding) / 160; }
 int64_t rows_of(int64_t frames) { return (frames + 1) / 2; }
@@ -70,9 +64,9 @@ StepAudioEncoder::StepAudioEncoder(const StepAudioEncoderConfig& config, const W
                                    const Weights& adapter, WeightType type)
     : config_(config),
       mel_(whisper_mel(static_cast<int>(config.mels))),
-      conv1_(load_hearing_taps(encoder.scope("conv1"), config.width, config.mels, type)),
-      conv2_(load_hearing_taps(encoder.scope("conv2"), config.width, config.width, type)),
-      conv3_(load_hearing_taps(adapter.scope("conv"), config.width, config.width, type)),
+      conv1_(load_whisper_conv(encoder.scope("conv1"), config.width, config.mels, type)),
+      conv2_(load_whisper_conv(encoder.scope("conv2"), config.width, config.width, type)),
+      conv3_(load_whisper_conv(adapter.scope("conv"), config.width, config.width, type)),
       positions_(encoder.f32("positional_embedding.weight", {config.positions, config.width})),
       norm_(encoder.scope("after_norm"), config.width, WhisperBlock::kNormEps),
       first_(load_linear(adapter, "linear1", config.hidden, config.width, true, type)),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/attention.h"
+#include "kernels/conv.h"
 #include "nn/layers.h"
 
 namespace syrinx {
@@ -16,6 +17,10 @@ namespace syrinx {
 struct WhisperBlockNames {
   const char *attention_norm, *q, *k, *v, *o, *mlp_norm, *up, *down;
 };
+
+/// Loads one of the convolutions of three taps before the blocks. Convolutions have few weights, so
+/// they are kept in f32 or bf16.
+PackedConv1d load_whisper_conv(const Weights& weights, int64_t out, int64_t in, WeightType type);
 
 /// One block with its weights.
 class WhisperBlock {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codec/whisper_block.h"
 #include "kernels/activation.h"
 #include "kernels/copy.h"
 #include "nn/llama_config.h"
@@ -10,13 +11,6 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kLookPiece = 512;  // mel frames computed together
-
-PackedConv1d load_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
-  const View weight = weights.take("weight", {out, in, 3}), bias = weights.take("bias", {out});
-  // Convolutions have few weights, so they are kept in f32 or bf16.
-  return PackedConv1d::pack(weight, bias, 1,
-                            type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
-}
 
 DecoderConfig encoder_blocks(const WhisperEncoderConfig& c) {
   DecoderConfig d = whisper_blocks(c.layers, c.width, c.heads, c.ffn);
@@ -123,8 +117,8 @@ WhisperEncoder::WhisperEncoder(const WhisperEncoderConfig& config, const Weights
                                WeightType type)
     : config_(config),
       mel_(whisper_mel(static_cast<int>(config.mels))),
-      conv1_(load_stem(weights.scope("conv1"), config.width, config.mels, type)),
-      conv2_(load_stem(weights.scope("conv2"), config.width, config.width, type)),
+      conv1_(load_whisper_conv(weights.scope("conv1"), config.width, config.mels, type)),
+      conv2_(load_whisper_conv(weights.scope("conv2"), config.width, config.width, type)),
       positions_(weights.f32("embed_positions.weight", {kRows, config.width})),
       blocks_(encoder_blocks(config), weights, type) {}
 

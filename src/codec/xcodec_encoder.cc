@@ -79,9 +79,9 @@ void XCodecEncoder::load_codebooks(const Weights& weights) {
   const int64_t size = config_.codec.codebook_size, dim = config_.codec.codebook_dim;
   for (int64_t q = 0; q < config_.codec.codebooks; ++q) {
     const Weights w = weights.scope("quantizers", q);
-    codebooks_.push_back({load_linear(w, "project_in", dim, config_.width, true, kCodesType),
-                          load_linear(w, "project_out", config_.width, dim, true, kCodesType),
-                          NearestEntry(w.f32("codebook.embed", {size, dim}))});
+    quantizer_.add(w.f32("codebook.embed", {size, dim}),
+                   load_linear(w, "project_in", dim, config_.width, true, kCodesType),
+                   load_linear(w, "project_out", config_.width, dim, true, kCodesType));
   }
 }
 
@@ -189,38 +189,18 @@ Pieces XCodecEncoder::run(StepContext* const& ctx, std::span<const float> sample
     const int64_t end = std::min(total, at + kJoinedFrames);
     const View joined = take_rows(*ctx, end - at, config_.width);
     linear(*ctx, join_, latent.view().slice(at, end), joined);
-    quantise(*ctx, joined, {codes.i32() + at * books, static_cast<size_t>((end - at) * books)});
+    quantizer_.run(*ctx, joined,
+                   {codes.i32() + at * books, static_cast<size_t>((end - at) * books)});
     co_await PieceEnd();
   }
 }
 
-void XCodecEncoder::quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const {
-  const int64_t n = latent.shape[0], dim = config_.codec.codebook_dim;
-  const int64_t books = config_.codec.codebooks;
-  const View small = take_rows(ctx, n, dim), out = take_rows(ctx, n, config_.width);
-  std::vector<int32_t> found(static_cast<size_t>(n));
-  for (int64_t q = 0; q < books; ++q) {
-    const Codebook& book = codebooks_[static_cast<size_t>(q)];
-    linear(ctx, book.in, latent, small);
-    book.entries.find(ctx, small, found);
-    for (int64_t t = 0; t < n; ++t) {
-      const int32_t best = found[static_cast<size_t>(t)];
-      codes[static_cast<size_t>(t * books + q)] = best;
-      std::ranges::copy(book.entries.entry(best), small.f32() + t * dim);
-    }
-    linear(ctx, book.out, small, out);
-    for (int64_t i = 0; i < latent.count(); ++i) latent.f32()[i] -= out.f32()[i];
-  }
-}
-
 size_t XCodecEncoder::bytes() const {
-  size_t sum = acoustic_.bytes() + hubert_.bytes() + head_.bytes() + join_.bytes();
+  size_t sum =
+      acoustic_.bytes() + hubert_.bytes() + head_.bytes() + join_.bytes() + quantizer_.bytes();
   for (const Block& block : blocks_) {
     sum += block.conv.bytes();
     for (const Unit& unit : block.units) sum += unit.wide.bytes() + unit.mix.bytes();
-  }
-  for (const Codebook& book : codebooks_) {
-    sum += book.in.bytes() + book.out.bytes() + book.entries.bytes();
   }
   return sum;
 }

@@ -12,7 +12,7 @@
 
 #include "codec/dac_encoder.h"
 #include "codec/hubert.h"
-#include "codec/nearest_entry.h"
+#include "codec/residual_quantizer.h"
 #include "codec/xcodec.h"
 
 namespace syrinx {
@@ -44,10 +44,6 @@ class XCodecEncoder {
     std::vector<Unit> units;
     PackedConv1d conv;
   };
-  struct Codebook {
-    PackedLinear in, out;
-    NearestEntry entries;  // V entries of width dim
-  };
 
   PackedConv1d load_conv(const Weights& weights, bool bias) const;
   void load_semantic(const Weights& weights);
@@ -59,7 +55,6 @@ class XCodecEncoder {
   /// Runs the convolutions over HuBERT's rows, in place.
   Pieces mix(StepContext* const& ctx, Tensor& rows) const;
   Pieces hear(StepContext* const& ctx, std::span<const float> samples, Tensor& latent) const;
-  void quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const;
 
   XCodecConfig config_;
   DacEncoder acoustic_;
@@ -68,7 +63,7 @@ class XCodecEncoder {
   PackedConv1d head_;
   std::vector<Block> blocks_;
   PackedLinear join_;
-  std::vector<Codebook> codebooks_;
+  ResidualQuantizer quantizer_;
 };
 
 }  // namespace syrinx
