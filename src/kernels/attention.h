@@ -1,7 +1,10 @@
 // Attention over a paged cache of keys and values. One call processes prefill and decode rows of
 // many sequences; the query heads of a group share the cache rows that they read. The result of a
 // row depends only on its own sequence, bit for bit: not on the batch, the chunks of the prompt or
-// the number of threads. Legend: N rows in the batch, B sequences, D head size (a multiple of 8), L
+// the number of threads. On a GPU, heads up to 128 with a cache of 16 bits run on tensor cores,
+// which round queries and weights to the type of the cache. The relative RMS error for random
+// numbers is then 0.052 % (f16) or 0.38 % (bf16), on ordinary cores 0.040 % or 0.31 %
+// (attention_test). Legend: N rows in the batch, B sequences, D head size (a multiple of 8), L
 // cached positions.
 #pragma once
 

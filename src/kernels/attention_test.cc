@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -187,6 +189,30 @@ TEST_P(AttentionTest, HalfCachesAreCloseAndMasksWork) {
                          : c.dtype == DType::kI8  ? 1.5e-2
                                                   : 2e-2;
     EXPECT_LT(fixture::difference(got[0], formula(c, s, 0.3f)), bound) << dtype_name(c.dtype);
+  }
+}
+
+// Tensor cores round queries and weights to the type of the cache. Checks the errors that
+// attention.h states, and that a prompt in small pieces has the bits of the whole prompt.
+TEST_P(AttentionTest, TensorCoresAddAnErrorLikeThatOfTheCache) {
+  if (GetParam() == Device::kCpu) return;
+  for (const AttentionCase& c :
+       {AttentionCase{8, 1, 128, DType::kF16}, AttentionCase{4, 2, 80, DType::kBF16, 45},
+        AttentionCase{3, 3, 24, DType::kF16, 0, false}}) {
+    const Sequence s(c, 150, 3);
+    const Tensor want = formula(c, s, 0.3f);
+    const auto got = Runner(c, {&s}, 8, GetParam()).run(150, 1);
+    setenv("SYRINX_GPU_ATTENTION", "f32", 1);
+    const auto plain = Runner(c, {&s}, 8, GetParam()).run(150, 1);
+    unsetenv("SYRINX_GPU_ATTENTION");
+    const double error = fixture::relative_rms(got[0], want),
+                 of_cache = fixture::relative_rms(plain[0], want);
+    std::printf("%s x %d relative RMS error: %.5f, on ordinary cores %.5f\n", dtype_name(c.dtype),
+                c.dim, error, of_cache);
+    EXPECT_LT(error, 2 * of_cache);
+    EXPECT_GT(error, of_cache);  // otherwise both ran on the same cores
+    const auto pieces = Runner(c, {&s}, 8, GetParam()).run(c.causal ? 3 : 150, 1);
+    EXPECT_TRUE(fixture::same_bits(pieces[0], got[0])) << dtype_name(c.dtype);
   }
 }
 

@@ -1,6 +1,8 @@
 // The host side of paged attention, and the kernel that writes the cache. The attention kernels are
 // in attention.cuh.
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "kernels/attention_impl.h"
 #include "kernels/cuda/attention_call.h"
@@ -94,6 +96,11 @@ void attend(StepContext& ctx, const HeadsView& q, const QkvHeads& qkv, const KvP
 }
 
 }  // namespace
+
+bool on_tensor_cores(int dim) {
+  const char* value = std::getenv("SYRINX_GPU_ATTENTION");
+  return dim <= kMostTensorDim && !(value != nullptr && std::string_view(value) == "f32");
+}
 
 const int32_t* upload_ragged(StepContext& ctx, const Ragged& r) {
   const Arena::Mark mark(ctx.host);

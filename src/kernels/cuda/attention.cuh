@@ -300,8 +300,28 @@ struct Tile {
   __device__ int64_t position(int row) const { return int64_t{kv_len} - rows + row; }
 };
 
+/// The new keys and values that a block writes: keys and values of each row of its sequence.
+template <int kVectors>
+__device__ inline int new_heads(const AttentionCall& call, const Tile<kVectors>& tile) {
+  return call.qkv.rows ? 2 * tile.rows : 0;
+}
+/// Writes new keys or values number `item` to the cache if its position is in the groups [from,
+/// to). The blocks of several tiles write the same numbers. x: room for a head in shared memory.
+template <int kVectors>
+__device__ inline void store_new_head(const AttentionCall& call, const Tile<kVectors>& tile,
+                                      const int32_t* table, int item, int64_t from, int64_t to,
+                                      float* x) {
+  const int row = item / 2;
+  const bool keys = item % 2 == 0;
+  const int64_t position = tile.position(row), group = group_of(position);
+  if (group < from || group >= to) return;  // all threads of the warp take the same branch
+  char* part = call.cache + int64_t{table[position / kPage % call.max_pages]} * call.page_bytes +
+               tile.kv_head * call.head_bytes + (keys ? 0 : call.part_bytes);
+  store_kv_head(call.qkv, tile.row0 + row, tile.kv_head, keys, position, x, part);
+}
+
 /// Loads the query vectors. With call.qkv, also writes the keys and values of the sequence's rows
-/// in the groups [from, to) to the cache; the blocks of several tiles write the same numbers.
+/// in the groups [from, to) to the cache.
 template <int kVectors>
 __device__ inline void load_queries(const AttentionCall& call, const Tile<kVectors>& tile,
                                     const int32_t* table, Room<kVectors>& room, int64_t from,
@@ -316,19 +336,13 @@ __device__ inline void load_queries(const AttentionCall& call, const Tile<kVecto
     return;
   }
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  for (int item = warp; item < kVectors + 2 * tile.rows; item += kWarps) {
+  for (int item = warp; item < kVectors + new_heads(call, tile); item += kWarps) {
     if (item < kVectors) {
       const int row = tile.row(item);
       turned_head(call.qkv, tile.row0 + row, tile.head(item), tile.position(row), room.q[item]);
-      continue;
+    } else {
+      store_new_head(call, tile, table, item - kVectors, from, to, room.mix[warp][0]);
     }
-    const int row = (item - kVectors) / 2;
-    const bool keys = (item - kVectors) % 2 == 0;
-    const int64_t position = tile.position(row), group = group_of(position);
-    if (group < from || group >= to) continue;  // all threads of the warp take the same branch
-    char* part = call.cache + int64_t{table[position / kPage % call.max_pages]} * call.page_bytes +
-                 tile.kv_head * call.head_bytes + (keys ? 0 : call.part_bytes);
-    store_kv_head(call.qkv, tile.row0 + row, tile.kv_head, keys, position, room.mix[warp][0], part);
   }
   __syncthreads();  // the warps read the keys and values of the others
 }
@@ -445,24 +459,24 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
 
 constexpr unsigned kMostBlocks = 65535;  // limit of a grid's second and third size
 
-template <int kVectors, DType kType>
-void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, int64_t max_groups) {
-  call.tiles = (max_rows * call.group + kVectors - 1) / kVectors;
-  const auto b = static_cast<unsigned>(sequences);
+/// Launches one of two kernels whose blocks process `vectors` query vectors: the one that spreads
+/// groups over blocks if each sequence has few rows, so that a long context occupies many blocks.
+inline void launch_attention(StepContext& ctx, AttentionCall call, const AttentionSize& size,
+                             int vectors, void (*spread)(AttentionCall),
+                             void (*plain)(AttentionCall), int64_t shared) {
+  call.tiles = (size.max_rows * call.group + vectors - 1) / vectors;
+  const auto b = static_cast<unsigned>(size.sequences);
   const auto z = static_cast<unsigned>(call.kv_heads * call.tiles);
-  const int64_t items = sequences * call.kv_heads * call.tiles;
-  // With few rows per sequence, the groups are distributed over blocks, so that a long context
-  // occupies many blocks.
-  const bool spread =
-      max_rows <= kFewRows && max_groups > 1 && items <= KernelState::kCounters && z <= kMostBlocks;
+  const int64_t items = size.sequences * call.kv_heads * call.tiles;
   const Arena::Mark mark(ctx.arena);
-  if (spread) {
-    call.partial = take<float>(ctx, items * max_groups * kVectors * (call.dim + 2));
+  if (size.max_rows <= kFewRows && size.max_groups > 1 && items <= KernelState::kCounters &&
+      z <= kMostBlocks) {
+    call.partial = take<float>(ctx, items * size.max_groups * vectors * (call.dim + 2));
     call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());
-    gpu::launch("paged_attention", attend<kVectors, kType, true>,
-                dim3(static_cast<unsigned>(max_groups), b, z), kThreads, 0, stream_of(ctx), call);
+    gpu::launch("paged_attention", spread, dim3(static_cast<unsigned>(size.max_groups), b, z),
+                kThreads, static_cast<size_t>(shared), stream_of(ctx), call);
   } else {
-    gpu::launch("paged_attention", attend<kVectors, kType, false>, dim3(z, b), kThreads, 0,
+    gpu::launch("paged_attention", plain, dim3(z, b), kThreads, static_cast<size_t>(shared),
                 stream_of(ctx), call);
   }
 }
@@ -472,9 +486,9 @@ void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, i
 template <DType kType>
 void attend_batch(StepContext& ctx, const AttentionCall& call, const AttentionSize& size) {
   if (size.max_rows * call.group <= 2) {
-    go<2, kType>(ctx, call, size.sequences, size.max_rows, size.max_groups);
+    launch_attention(ctx, call, size, 2, attend<2, kType, true>, attend<2, kType, false>, 0);
   } else {
-    go<4, kType>(ctx, call, size.sequences, size.max_rows, size.max_groups);
+    launch_attention(ctx, call, size, 4, attend<4, kType, true>, attend<4, kType, false>, 0);
   }
 }
 

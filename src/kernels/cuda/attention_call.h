@@ -35,6 +35,13 @@ struct AttentionSize {
   int64_t max_groups = 0;  ///< most groups of pages to which a sequence attends
 };
 
+/// The largest heads that run on tensor cores: a block then needs at most 91 KB of shared memory.
+constexpr int kMostTensorDim = 128;
+/// Returns whether heads of this size run on tensor cores if the cache has 16 bits. It depends only
+/// on the head size, so all rows of a sequence run on the same cores. SYRINX_GPU_ATTENTION=f32 runs
+/// them on ordinary cores, to compare both on one machine.
+bool on_tensor_cores(int dim);
+
 void attend_f32(StepContext& ctx, const AttentionCall& call, const AttentionSize& size);
 void attend_f16(StepContext& ctx, const AttentionCall& call, const AttentionSize& size);
 void attend_bf16(StepContext& ctx, const AttentionCall& call, const AttentionSize& size);

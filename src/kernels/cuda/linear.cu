@@ -28,6 +28,8 @@ void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOu
             const GemmNorm& norm) {
   if (x.shape[0] == 0) return;
   if (w.type == WeightType::kF32) return by_tiles(ctx, w, x, out);
+  const WideTile tile = wide_tile(w, x.shape[0]);
+  if (tile != WideTile::kNone) return wide_gemm(ctx, w, x, out, norm, tile);
   skinny_gemm(ctx, w, x, out, norm);
 }
 

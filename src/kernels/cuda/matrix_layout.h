@@ -41,6 +41,18 @@ constexpr int range_begin(int64_t chunks, int i, int ranges) {
                           static_cast<uint32_t>(ranges));
 }
 
+/// Finds the ends of kSkinnyWarps ranges, for a loop over all chunks.
+struct RangeEnds {
+  int chunks, next;  // next: kSkinnyWarps times the end of a range, before rounding down
+  constexpr explicit RangeEnds(int all) : chunks(all), next(all) {}
+  /// Returns whether a range ends after `chunk`; called for each chunk in order.
+  constexpr bool after(int chunk) {
+    if (next >= kSkinnyWarps * (chunk + 2)) return false;
+    next += chunks;
+    return true;
+  }
+};
+
 /// The most rows that a product itself rounds to bf16 while it reads them.
 constexpr int64_t kRoundedInPlace = 8;
 

@@ -2,6 +2,8 @@
 // for products.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -78,6 +80,16 @@ TEST(DeviceOrder, RangesCoverK) {
       }
       EXPECT_EQ(next, chunks);
     }
+  }
+}
+
+TEST(DeviceOrder, RangeEndsAreThoseOfTheRanges) {
+  for (int chunks = 1; chunks <= 100; ++chunks) {
+    std::set<int> want;
+    for (int i = 1; i <= kSkinnyWarps; ++i) want.insert(range_begin(chunks, i, kSkinnyWarps));
+    RangeEnds ends(chunks);
+    for (int chunk = 0; chunk < chunks; ++chunk)
+      EXPECT_EQ(ends.after(chunk), want.contains(chunk + 1)) << chunk << " of " << chunks;
   }
 }
 
@@ -200,6 +212,47 @@ TEST_P(RoundedRows, AProductThatNormsItsRowsGivesTheSameBits) {
           EXPECT_EQ(0, std::memcmp(once.f32(), twice.f32(), once.view().bytes()))
               << weight_type_name(type) << " " << rows << " x " << k << (gated ? " gated" : "");
         }
+      }
+    }
+  }
+}
+
+/// Returns the rows of a product with each kind of destination, one kind after another.
+/// `products`: SYRINX_GPU_PRODUCTS.
+std::vector<float> rows_of_products(Device device, const char* products, WeightType type,
+                                    int64_t rows, int64_t outs, int64_t in) {
+  setenv("SYRINX_GPU_PRODUCTS", products, 1);
+  fixture::Bench bench(1, device);
+  StepContext& ctx = bench.ctx;
+  const Tensor x = fixture::random({rows, in}, 1), bias = fixture::random({outs}, 4);
+  const Tensor first = fixture::random({outs, in}, 2), second = fixture::random({outs, in}, 3);
+  const PackedLinear& gated =
+      bench.weights(PackedLinear::pack_gated({first, bias}, {second}, type));
+  const LinearPart parts[] = {{first, bias}, {second}};
+  const PackedLinear& both = bench.weights(PackedLinear::pack(parts, type));
+  fixture::GuardedOutput gate({rows, outs}), whole({rows, 2 * outs});
+  Tensor added = fixture::random({rows, 2 * outs}, 5);
+  linear(ctx, gated, bench.on(x), bench.on(gate.view()));
+  linear(ctx, both, bench.on(x), bench.on(whole.view()));
+  linear_add(ctx, both, bench.on(x), bench.on(added));
+  bench.back();
+  EXPECT_TRUE(gate.clean() && whole.clean());
+  unsetenv("SYRINX_GPU_PRODUCTS");
+  std::vector<float> all;
+  for (const View& view : {gate.view(), whole.view(), added.view()})
+    all.insert(all.end(), view.f32(), view.f32() + view.count());
+  return all;
+}
+
+/// The ranges of k differ in length, some are empty, and the tiles go beyond the rows and outputs.
+TEST_P(RoundedRows, ManyRowsHaveTheBitsOfAFew) {
+  for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
+    for (const auto& [rows, outs, in] : {std::array<int64_t, 3>{65, 37, 100}, {130, 75, 704}}) {
+      const auto want = rows_of_products(GetParam(), "narrow", type, rows, outs, in);
+      for (const char* products : {"small", "large", ""}) {
+        const auto got = rows_of_products(GetParam(), products, type, rows, outs, in);
+        EXPECT_EQ(0, std::memcmp(got.data(), want.data(), 4 * want.size()))
+            << weight_type_name(type) << " " << rows << " x " << outs << " x " << in << products;
       }
     }
   }

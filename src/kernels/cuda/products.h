@@ -9,10 +9,22 @@ namespace syrinx::cuda {
 /// Rounds x [N, k] to bf16 [N, padded_k], padded with zeros, in memory of the arena.
 const uint16_t* round_to_bf16(StepContext& ctx, const View& x, int64_t padded_k);
 
-/// Computes a product with weights of bf16 or 8 bits for any number of rows. Optimised for up to 32
+/// Computes a product with weights of bf16 or 8 bits for any number of rows. Optimised for up to 64
 /// rows (skinny.cuh).
 void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out,
                  const GemmNorm& norm);
+
+/// The tile that a block of the product for many rows computes: 64 outputs of 64 rows, or 128 (64
+/// with 8 bits) of 128. kNone: the product for small batches is better, or the matrix splits k.
+enum class WideTile : uint8_t { kNone, kSmall, kLarge };
+constexpr int64_t kMostNarrowRows = 64;
+/// With fewer large tiles, some multiprocessors of an H200 would be idle.
+constexpr int64_t kFewBlocks = 128;
+/// SYRINX_GPU_PRODUCTS=narrow|small|large replaces this choice, to compare tiles on one machine.
+WideTile wide_tile(const PackedMatrix& w, int64_t rows);
+/// As skinny_gemm, with the same bits, for many rows (wide.cuh). `tile` is not kNone.
+void wide_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out,
+               const GemmNorm& norm, WideTile tile);
 
 /// A product. A row of x consists of k / span_len stretches of `span_len` numbers. The stretches
 /// begin `span_step` numbers apart, as in cpu/gemm.h.

@@ -9,6 +9,7 @@
 #include "kernels/cuda/gemm_out.cuh"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/rms.cuh"
+#include "kernels/cuda/widen.cuh"
 
 namespace syrinx::cuda {
 
@@ -149,18 +150,6 @@ __device__ __attribute__((noinline)) void share_norms(SkinnyMatrix w, SkinnyRows
   if (threadIdx.x == 0) atomicAdd(x.norm_state, block == 0 ? kFirst - blocks + 1 : 1u);
 }
 
-/// Converts the two signed bytes of pair `pair` in `word` to bf16. The result is exact, because a
-/// byte fits the mantissa.
-__device__ inline uint32_t widen(uint32_t word, int pair) {
-  // As a float, 2^23 + (byte + 128) has byte + 128 in its lowest bits.
-  const uint32_t biased = word ^ 0x80808080u;
-  const float low =
-      __uint_as_float(gpu::pick_bytes(biased, 0x4b000000u, pair ? 0x7442 : 0x7440)) - 8388736.f;
-  const float high =
-      __uint_as_float(gpu::pick_bytes(biased, 0x4b000000u, pair ? 0x7443 : 0x7441)) - 8388736.f;
-  return gpu::pack_bf16(low, high);
-}
-
 /// The loads of a warp for one chunk of k (64). Lane 4g + t reads rows g and g + 8: with bf16
 /// weights, numbers 8t .. 8t + 7 of both halves of the chunk; with 8 bits, numbers 16t .. 16t + 15.
 /// With 8 bits, a chunk is one group of the scales.
@@ -206,27 +195,9 @@ struct Chunk {
     if constexpr (kQ8) {
 #pragma unroll
       for (int p = 0; p < kPanels; ++p) {
-        const uint32_t lows[4] = {low[0][p].x, low[0][p].y, low[0][p].z, low[0][p].w};
-        const uint32_t highs[4] = {high[0][p].x, high[0][p].y, high[0][p].z, high[0][p].w};
         float sum[kTiles][4] = {};
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const uint32_t a0 = widen(lows[i], 0), a1 = widen(highs[i], 0);
-          const uint32_t a2 = widen(lows[i], 1), a3 = widen(highs[i], 1);
-#pragma unroll
-          for (int tile = 0; tile < kTiles; ++tile) {
-            const uint4 b = x[i / 2][tile];
-            gpu::mma_bf16(sum[tile], a0, a1, a2, a3, i % 2 ? b.z : b.x, i % 2 ? b.w : b.y);
-          }
-        }
-        const float scale[2] = {gpu::bf16_to_float(scale_low[p]),
-                                gpu::bf16_to_float(scale_high[p])};
-#pragma unroll
-        for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-          for (int i = 0; i < 4; ++i)
-            acc[p][tile][i] = fmaf(sum[tile][i], scale[i / 2], acc[p][tile][i]);
-        }
+        multiply_bytes<kTiles>(sum, low[0][p], high[0][p], x);
+        add_scaled<kTiles>(acc[p], sum, scale_low[p], scale_high[p]);
       }
     } else {
 #pragma unroll

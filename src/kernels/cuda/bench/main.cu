@@ -1,9 +1,9 @@
 // Times the kernels at the shapes of real models against the ceilings of the same machine:
 //   gpu_bench [OUT.jsonl [PART...]]
-// The parts are ceilings launches steps products attention prefill sample conv; without PART, all
-// run in this order. A share is a kernel's ideal time divided by its real time. The ideal time is
-// the time to copy the kernel's bytes (weights or cache once, activations in and out) at the
-// measured bandwidth. Launches are replayed from a graph, over enough copies of the weights to
+// The parts are ceilings launches steps prompts products attention prefill sample conv; without
+// PART, all run in this order. A share is a kernel's ideal time divided by its real time. The ideal
+// time is the time to copy the kernel's bytes (weights or cache once, activations in and out) at
+// the measured bandwidth. Launches are replayed from a graph, over enough copies of the weights to
 // exceed the cache. Results are medians of 9 replays. OUT.jsonl gets one JSON object a line, so an
 // interrupted run keeps its results.
 #include <algorithm>
@@ -268,6 +268,37 @@ void bench_linear(Machine& m, Report& report, const Model& model, const char* wh
   }
 }
 
+/// Runs `work` with an environment variable that selects kernels, if `value` is not empty.
+template <typename F>
+void with(const char* variable, const char* value, const F& work) {
+  if (*value != 0) setenv(variable, value, 1);
+  work();
+  unsetenv(variable);
+}
+
+/// Measures a product with the rows of prompts: the kernel for small batches, and both tiles of the
+/// kernel for many rows.
+void bench_many_rows(Machine& m, Report& report, const Model& model, const char* what, int64_t out,
+                     int64_t in, bool gated, WeightType type) {
+  const int64_t matrix_rows = gated ? 2 * out : out;
+  const PackedMatrix w = random_matrix(m, matrix_rows, in, type);
+  for (const int rows : {96, 256, 1024, 2048}) {
+    const Tensor x = m.random({rows, matrix_padded_k(in)}, DType::kBF16);
+    const Tensor to({rows, out}, DType::kF32, Device::kCuda);
+    const GemmOut put = to_one(to, out, gated ? GemmOut::Store::kSiluGate : GemmOut::Store::kSet);
+    const double flops = 2.0 * rows * matrix_rows * in;
+    const double bytes = static_cast<double>(w.data.bytes()) + rows * (2.0 * in + 4.0 * out);
+    const double floor = std::max(floor_of(m, bytes), flops / m.gemm_flops);
+    for (const char* products : {"narrow", "small", "large"}) {
+      const std::string name = std::string(what) + " " + weight_type_name(type) + " " + products;
+      with("SYRINX_GPU_PRODUCTS", products, [&] {
+        report.row(model.name, name, rows, time_of(m, 4, [&](int) { linear(m.ctx, w, x, put); }),
+                   floor);
+      });
+    }
+  }
+}
+
 /// A batch of sequences of kContext positions, each with one new row, and their cache.
 struct Cache {
   Cache(Machine& m, const Model& model, DType dtype, int layers, int batch)
@@ -312,30 +343,52 @@ void bench_attention(Machine& m, Report& report, const Model& model, DType dtype
     const Tensor qkv = m.random({batch, q_width + 2 * kv_width}, DType::kF32);
     const Tensor out({batch, q_width}, DType::kF32, Device::kCuda);
     const AttentionSpec spec{0.1f};
-    const double s = time_of(m, 2 * layers, [&](int i) {
-      write_and_attend(m.ctx, {qkv, 0, model.heads, model.dim},
-                       {qkv, q_width, model.kv_heads, model.dim},
-                       {qkv, q_width + kv_width, model.kv_heads, model.dim}, cache.pool, i % layers,
-                       cache.ragged, spec, out);
-    });
-    report.row(model.name, std::string("attention ") + dtype_name(dtype), batch, s,
-               floor_of(m, cache.bytes_read() + 4.0 * batch * (2 * q_width + 2 * kv_width)));
+    const double floor =
+        floor_of(m, cache.bytes_read() + 4.0 * batch * (2 * q_width + 2 * kv_width));
+    for (const char* cores : {"", "f32"}) {
+      if (*cores != 0 && dtype == DType::kI8) continue;  // never on tensor cores
+      with("SYRINX_GPU_ATTENTION", cores, [&] {
+        const double s = time_of(m, 2 * layers, [&](int i) {
+          write_and_attend(m.ctx, {qkv, 0, model.heads, model.dim},
+                           {qkv, q_width, model.kv_heads, model.dim},
+                           {qkv, q_width + kv_width, model.kv_heads, model.dim}, cache.pool,
+                           i % layers, cache.ragged, spec, out);
+        });
+        report.row(model.name, concat("attention ", dtype_name(dtype), *cores != 0 ? " plain" : ""),
+                   batch, s, floor);
+      });
+    }
   }
 }
 
+/// Measures attention over prompts: one sequence of several lengths, and 64 sequences of 30 rows.
 void bench_prefill(Machine& m, Report& report, const Model& model) {
-  for (const int rows : {32, 128, 256}) {
-    const Cache cache(m, model, DType::kF16, 1, 1);
-    const std::vector<int32_t> begin{0, rows}, length{rows};
+  struct Case {
+    int sequences, rows;
+  };
+  for (const Case& c : {Case{1, 32}, Case{1, 128}, Case{1, 500}, Case{64, 30}}) {
+    const Cache cache(m, model, DType::kF16, 1, c.sequences);
+    std::vector<int32_t> begin;
+    for (int b = 0; b <= c.sequences; ++b) begin.push_back(b * c.rows);
+    const std::vector<int32_t> length(static_cast<size_t>(c.sequences), c.rows);
     const Ragged ragged{begin, length, cache.table, cache.pages_each};
+    const int rows = c.sequences * c.rows;
     const int64_t q_width = int64_t{model.heads} * model.dim;
     const Tensor q = m.random({rows, q_width}, DType::kF32);
     const Tensor out({rows, q_width}, DType::kF32, Device::kCuda);
-    const double s = time_of(m, 4, [&](int) {
-      syrinx::paged_attention(m.ctx, all_heads(q, model.heads), cache.pool, 0, ragged, {0.1f}, out);
-    });
-    const double flops = 2.0 * rows * rows * q_width;  // two products over half of the square
-    report.row(model.name, "prefill attention", rows, s, flops / m.gemm_flops);
+    const double flops = 2.0 * rows * c.rows * q_width;  // two products over half of the square
+    const double floor = std::max(flops / m.gemm_flops, floor_of(m, 8.0 * rows * q_width));
+    for (const char* cores : {"", "f32"}) {
+      with("SYRINX_GPU_ATTENTION", cores, [&] {
+        const double s = time_of(m, 4, [&](int) {
+          syrinx::paged_attention(m.ctx, all_heads(q, model.heads), cache.pool, 0, ragged, {0.1f},
+                                  out);
+        });
+        report.row(model.name,
+                   concat("prefill ", c.sequences, " x ", c.rows, *cores != 0 ? " plain" : ""),
+                   rows, s, floor);
+      });
+    }
   }
 }
 
@@ -479,6 +532,14 @@ int run(int count, char** arguments) {
   constexpr WeightType kTypes[] = {WeightType::kBF16, WeightType::kQ8};
   each("steps", [&](const Model& model) {
     for (const WeightType type : kTypes) bench_step(m, report, model, type);
+  });
+  each("prompts", [&](const Model& model) {
+    const int64_t q = int64_t{model.heads} * model.dim, kv = int64_t{model.kv_heads} * model.dim;
+    for (const WeightType type : kTypes) {
+      bench_many_rows(m, report, model, "qkv", q + 2 * kv, model.hidden, false, type);
+      bench_many_rows(m, report, model, "gate+up", model.ffn, model.hidden, true, type);
+      bench_many_rows(m, report, model, "down", model.hidden, model.ffn, false, type);
+    }
   });
   each("products", [&](const Model& model) {
     const int64_t q = int64_t{model.heads} * model.dim, kv = int64_t{model.kv_heads} * model.dim;

@@ -45,10 +45,19 @@ constexpr int kWarp = 32;
 
 enum class State : uint8_t { kReady, kAtBlock, kAtWarp, kDone };
 
+/// An asynchronous copy to shared memory that is not complete.
+struct Copy {
+  void* to;
+  unsigned char bytes[16];
+  int group;
+};
+
 struct Fiber {
   void* stack = nullptr;
   State state = State::kReady;
-  int turn = 0;  // index of the exchange buffer that is used next
+  int turn = 0;   // index of the exchange buffer that is used next
+  int group = 0;  // number of groups of copies that were committed
+  std::vector<Copy> copies = {};
 };
 
 /// How many fibers of a group are at the barrier, and how many have ended.
@@ -70,7 +79,7 @@ struct Machine {
   const std::function<void()>* body = nullptr;
   const char* name = "";
   alignas(16) unsigned char room[kThreads / kWarp][2][kWarp][32];
-  alignas(16) unsigned char dynamic[227u << 10];  // the limit of a block's shared memory (H100)
+  alignas(128) unsigned char dynamic[227u << 10];  // the limit of a block's shared memory (H100)
 };
 
 Machine& machine() {
@@ -108,8 +117,20 @@ void pause(State why) {
     enter(m, next, &me.stack);
 }
 
+[[noreturn]] void stuck(const char* what) {
+  const Machine& m = machine();
+  std::fprintf(stderr, "[emulated gpu] kernel %s, block %u %u %u: %s\n", m.name, blockIdx.x,
+               blockIdx.y, blockIdx.z, what);
+  for (size_t i = 0; i < m.fibers.size(); ++i)
+    std::fprintf(stderr, "%d", static_cast<int>(m.fibers[i].state));
+  std::fprintf(stderr, "\n");
+  std::abort();
+}
+
 void entry() {
-  (*machine().body)();
+  Machine& m = machine();
+  (*m.body)();
+  if (!m.fibers[m.current].copies.empty()) stuck("a thread ends and has copies that it began");
   pause(State::kDone);
   std::abort();  // not reached: an ended fiber must not run again
 }
@@ -120,17 +141,10 @@ void prepare(int i) {
   auto** sp = reinterpret_cast<void**>(top - 16);
   *sp = reinterpret_cast<void*>(&entry);
   for (int r = 0; r < 6; ++r) *--sp = nullptr;
-  m.fibers[i] = {sp, State::kReady, 0};
-}
-
-[[noreturn]] void stuck(const char* what) {
-  const Machine& m = machine();
-  std::fprintf(stderr, "[emulated gpu] kernel %s, block %u %u %u: %s\n", m.name, blockIdx.x,
-               blockIdx.y, blockIdx.z, what);
-  for (size_t i = 0; i < m.fibers.size(); ++i)
-    std::fprintf(stderr, "%d", static_cast<int>(m.fibers[i].state));
-  std::fprintf(stderr, "\n");
-  std::abort();
+  Fiber& fiber = m.fibers[i];
+  fiber.stack = sp;
+  fiber.state = State::kReady;
+  fiber.turn = fiber.group = 0;
 }
 
 /// Continues `count` fibers from `begin` if all of them are at their group's barrier.
@@ -189,6 +203,30 @@ const unsigned char* exchange(const void* mine, size_t bytes) {
   return room[0];
 }
 
+void begin_copy(void* to, const void* from, bool inside) {
+  Machine& m = machine();
+  Fiber& me = m.fibers[m.current];
+  if (reinterpret_cast<uintptr_t>(to) % 16 || reinterpret_cast<uintptr_t>(from) % 16)
+    stuck("a copy is misaligned");
+  Copy& copy = me.copies.emplace_back(Copy{to, {}, me.group});
+  if (inside) std::memcpy(copy.bytes, from, sizeof(copy.bytes));
+}
+
+void commit_copies() {
+  Machine& m = machine();
+  ++m.fibers[m.current].group;
+}
+
+void finish_copies(int pending) {
+  Machine& m = machine();
+  Fiber& me = m.fibers[m.current];
+  std::erase_if(me.copies, [&](const Copy& copy) {
+    if (copy.group >= me.group - pending) return false;
+    std::memcpy(copy.to, copy.bytes, sizeof(copy.bytes));
+    return true;
+  });
+}
+
 void* dynamic_memory() { return machine().dynamic; }
 
 int lane() { return machine().current % kWarp; }
@@ -222,16 +260,19 @@ void run(const char* name, dim3 grid, dim3 block, size_t shared,
 
 namespace syrinx::gpu {
 
-void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
-              uint32_t b1) {
+namespace {
+
+/// Computes a product of mma_bf16 or mma_f16; `value` converts 16 bits.
+template <typename F>
+void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], F value) {
   struct Mine {
     uint32_t a[4], b[2];
   };
-  const Mine mine{{a0, a1, a2, a3}, {b0, b1}};
+  const Mine mine{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
   const unsigned char* room = emulated::exchange(&mine, sizeof(mine));
   const auto of = [&](int lane) { return reinterpret_cast<const Mine*>(room + 32 * lane); };
-  const auto value = [](uint32_t word, int half) {
-    return bf16_to_f32(static_cast<uint16_t>(word >> (16 * half)));
+  const auto half_of = [&](uint32_t word, int half) {
+    return value(static_cast<uint16_t>(word >> (16 * half)));
   };
   const int lane = emulated::lane(), row = lane / 4, column = lane % 4 * 2;
   for (int i = 0; i < 4; ++i) {  // c[i] is row + 8 * (i / 2), column + i % 2
@@ -240,12 +281,45 @@ void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
     for (int t = 0; t < 4; ++t) {
       for (int part = 0; part < 2; ++part) {
         for (int half = 0; half < 2; ++half)
-          sum += double{value(of(row * 4 + t)->a[2 * part + high], half)} *
-                 value(of(n * 4 + t)->b[part], half);
+          sum += double{half_of(of(row * 4 + t)->a[2 * part + high], half)} *
+                 half_of(of(n * 4 + t)->b[part], half);
       }
     }
     c[i] = static_cast<float>(sum);
   }
+}
+
+/// Returns the addresses that the lanes pass to a load of matrices.
+const uint16_t* const* row_addresses(const void* row) {
+  static const uint16_t* rows[32];
+  const unsigned char* room = emulated::exchange(&row, sizeof(row));
+  for (int i = 0; i < 32; ++i) std::memcpy(&rows[i], room + 32 * i, sizeof(row));
+  return rows;
+}
+
+}  // namespace
+
+void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
+              uint32_t b1) {
+  multiply(c, {a0, a1, a2, a3}, {b0, b1}, bf16_to_f32);
+}
+
+void mma_f16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
+             uint32_t b1) {
+  multiply(c, {a0, a1, a2, a3}, {b0, b1}, f16_to_f32);
+}
+
+void load_matrices(uint32_t (&out)[4], const void* row) {
+  const uint16_t* const* rows = row_addresses(row);
+  const int g = emulated::lane() / 4, t = emulated::lane() % 4;
+  for (int i = 0; i < 4; ++i) std::memcpy(&out[i], rows[8 * i + g] + 2 * t, 4);
+}
+
+void load_matrices_transposed(uint32_t (&out)[4], const void* row) {
+  const uint16_t* const* rows = row_addresses(row);
+  const int g = emulated::lane() / 4, t = emulated::lane() % 4;
+  for (int i = 0; i < 4; ++i)
+    out[i] = rows[8 * i + 2 * t][g] | uint32_t{rows[8 * i + 2 * t + 1][g]} << 16;
 }
 
 }  // namespace syrinx::gpu

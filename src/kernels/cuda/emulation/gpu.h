@@ -49,6 +49,10 @@ void wait_for_block();
 /// begin at 32 * i. The result is valid until the second exchange after this one.
 const unsigned char* exchange(const void* mine, size_t bytes);
 void* dynamic_memory();
+void begin_copy(void* to, const void* from, bool inside);
+void commit_copies();
+/// Completes this thread's asynchronous copies, except the last `pending` groups.
+void finish_copies(int pending);
 void run(const char* name, dim3 grid, dim3 block, size_t shared,
          const std::function<void()>& thread);
 int lane();
@@ -109,8 +113,24 @@ inline uint16_t float_to_bf16(float x) { return f32_to_bf16(x); }
 inline uint32_t pack_bf16(float low, float high) {
   return f32_to_bf16(low) | uint32_t{f32_to_bf16(high)} << 16;
 }
+inline uint32_t pack_f16(float low, float high) {
+  return f32_to_f16(low) | uint32_t{f32_to_f16(high)} << 16;
+}
 void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
               uint32_t b1);
+void mma_f16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
+             uint32_t b1);
+void load_matrices(uint32_t (&out)[4], const void* row);
+void load_matrices_transposed(uint32_t (&out)[4], const void* row);
+/// Reads at once; writes to shared memory only in wait_copies(), so that an early use is noticed.
+inline void copy_async(void* to, const void* from, bool inside) {
+  emulated::begin_copy(to, from, inside);
+}
+inline void commit_copies() { emulated::commit_copies(); }
+template <int kPending>
+void wait_copies() {
+  emulated::finish_copies(kPending);
+}
 inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   const uint64_t both = a | uint64_t{b} << 32;
   uint32_t out = 0;
