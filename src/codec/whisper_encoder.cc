@@ -126,6 +126,13 @@ size_t WhisperEncoder::bytes() const {
   return conv1_.bytes() + conv2_.bytes() + positions_.bytes() + blocks_.bytes();
 }
 
+void WhisperEncoder::move_to(Device device) {
+  conv1_ = conv1_.on_device(device);
+  conv2_ = conv2_.on_device(device);
+  syrinx::move_to(device, positions_);
+  blocks_.move_to(device);
+}
+
 WhisperEncoder::Work WhisperEncoder::open(const WhisperWindow& window) const {
   SYRINX_CHECK(window.lead >= 0 && window.lead <= WhisperWindow::kMargin && window.frames >= 0 &&
                    window.frames <= 2 * window.rows && window.rows > 0 && window.rows <= kRows,
@@ -141,8 +148,9 @@ WhisperEncoder::Work WhisperEncoder::open(const WhisperWindow& window) const {
 }
 
 void WhisperEncoder::run(StepContext& ctx, Work& work, std::span<const float> samples) const {
-  SYRINX_CHECK(work.left() > 0 && ctx.device == Device::kCpu,
-               "[whisper_encoder] run() needs unfinished work and a context on the CPU");
+  SYRINX_CHECK(work.left() > 0 && ctx.device == device(),
+               "[whisper_encoder] run() needs unfinished work and a context on ",
+               device_name(device()));
   const Arena::Mark mark(ctx.arena);
   const int piece = work.piece_++;
   if (piece == 0) return make_mel(work, samples);
@@ -166,12 +174,13 @@ void WhisperEncoder::make_mel(Work& work, std::span<const float> samples) const 
 void WhisperEncoder::convolve(StepContext& ctx, Work& work) const {
   const int64_t frames = 2 * work.all_;
   const View half = ctx.arena.take({frames + 2, config_.width}, DType::kF32);
-  std::fill_n(half.f32(), config_.width, 0.f);
-  std::fill_n(half.f32() + (frames + 1) * config_.width, config_.width, 0.f);
+  const CopySpan zeros[] = {{nullptr, half.f32(), config_.width},
+                            {nullptr, half.f32() + (frames + 1) * config_.width, config_.width}};
+  copy_spans(ctx, zeros);
   const View inner = half.slice(1, frames + 1);
-  conv1d(ctx, conv1_, work.mel_, inner);
+  conv1d(ctx, conv1_, upload(ctx, work.mel_), inner);
   activate(ctx, Activation::kGelu, inner, inner);
-  work.rows_ = Tensor({work.all_, config_.width}, DType::kF32);
+  work.rows_ = Tensor({work.all_, config_.width}, DType::kF32, device());
   conv1d(ctx, conv2_, half, work.rows_, 1, 2);
   activate(ctx, Activation::kGelu, work.rows_, work.rows_);
   add_inplace(ctx, work.rows_, positions_.view().slice(0, work.all_));

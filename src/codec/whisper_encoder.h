@@ -4,7 +4,8 @@
 // recording lacks are zeros, after the logarithm. A window may also end after some of these zeros
 // (WhisperWindow::rows), which needs less time and changes the remaining rows slightly.
 //
-// The work is divided into pieces: the mel, the convolutions, then each block. CPU only.
+// The work is divided into pieces: the mel, the convolutions, then each block. On a GPU, the mel is
+// still computed by the host.
 // Source: whisper:whisper/{audio,model}.py; names of transformers:src/transformers/models/whisper.
 // Const after construction, shared by threads; a Work is used by one call at a time.
 // M mel bands, W width, N = 1500 rows.
@@ -85,7 +86,8 @@ class WhisperEncoder {
    public:
     bool done() const { return pieces_ > 0 && piece_ == pieces_; }
     int left() const { return pieces_ - piece_; }
-    /// Returns the rows [R, W]. They are complete when the work is done.
+    /// Returns the rows [R, W], on the encoder's device. They are complete when the work is done;
+    /// on a GPU, also synchronize() must have returned.
     const View& rows() const { return rows_.view(); }
 
    private:
@@ -94,7 +96,8 @@ class WhisperEncoder {
     int lead_ = 0, frames_ = 0;
     int64_t all_ = 0;  // R: rows of the window
     float loudest_ = 0;
-    Tensor mel_, rows_;  // [1 + 2 R + 1, M], bordered by zero rows; [R, W]
+    Tensor mel_;   // [1 + 2 R + 1, M], bordered by zero rows; in host memory
+    Tensor rows_;  // [R, W]
   };
 
   /// `weights` is the scope model.encoder.
@@ -107,6 +110,9 @@ class WhisperEncoder {
   void run(StepContext& ctx, Work& work, std::span<const float> samples) const;
   int pieces() const { return static_cast<int>(config_.layers) + 3; }
   size_t bytes() const;
+  /// Moves the weights to a GPU. Works opened afterwards run there.
+  void move_to(Device device);
+  Device device() const { return conv1_.device(); }
 
  private:
   void make_mel(Work& work, std::span<const float> samples) const;

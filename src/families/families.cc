@@ -90,7 +90,7 @@ std::span<const Family> families() {
              whisper::claims,
              load_as<whisper::Whisper>,
              "config.json",
-             false,
+             true,
              {whisper::kTorchEnd, whisper::kGgmlEnd}},
       Family{"nemotron_asr", transducer::claims, load_as<transducer::Transducer>, "config.json",
              false},

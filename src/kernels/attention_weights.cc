@@ -29,6 +29,23 @@ void weigh_row(const float* q, const float* keys, int64_t dim, int64_t stride, f
   for (float& x : out) x *= share;
 }
 
+/// Returns the keys of a head in each page, in host memory.
+std::span<const void*> keys_on_host(StepContext& ctx, const KvPool& pool, int layer, int kv_head,
+                                    std::span<const int32_t> pages) {
+  const KvSpec& spec = pool.spec();
+  const auto bytes = static_cast<int64_t>(dtype_size(spec.dtype)) * spec.head_dim * kPage;
+  const std::span<const void*> keys = take_array<const void*>(ctx, std::ssize(pages));
+  for (size_t i = 0; i < pages.size(); ++i) {
+    keys[i] = pool.keys(layer, pages[i], kv_head);
+    if (ctx.device == Device::kCpu) continue;
+    const View copy = ctx.host.take({bytes}, DType::kU8);
+    ctx.stream->download(keys[i], copy.data, static_cast<size_t>(bytes));
+    keys[i] = copy.data;
+  }
+  synchronize(ctx);
+  return keys;
+}
+
 }  // namespace
 
 void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int layer, int kv_head,
@@ -37,7 +54,7 @@ void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int 
   const int64_t dim = spec.head_dim, rows = q.shape[0], positions = out.shape[1];
   const int64_t held = KvPool::pages_for(positions), stride = held * kPage;
   SYRINX_CHECK(
-      pool.device() == Device::kCpu && (spec.dtype == DType::kF32 || spec.dtype == DType::kF16),
+      pool.device() == ctx.device && (spec.dtype == DType::kF32 || spec.dtype == DType::kF16),
       "[attention_weights] unsupported cache: ", dtype_name(spec.dtype), " on ",
       device_name(pool.device()));
   SYRINX_CHECK(layer >= 0 && layer < spec.layers && kv_head >= 0 && kv_head < spec.kv_heads,
@@ -47,10 +64,12 @@ void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int 
   expect_shape("attention_weights", q, {rows, dim});
   expect_shape("attention_weights", out, {rows, positions});
 
-  const Arena::Mark mark(ctx.arena);
-  float* keys = ctx.arena.take({dim, stride}, DType::kF32).f32();
+  const Arena::Mark mark(ctx.host);
+  float* keys = ctx.host.take({dim, stride}, DType::kF32).f32();
+  const std::span<const void*> page_keys =
+      keys_on_host(ctx, pool, layer, kv_head, pages.first(held));
   for (int64_t page = 0; page < held; ++page) {
-    const void* from = pool.keys(layer, pages[page], kv_head);
+    const void* from = page_keys[page];
     for (int64_t d = 0; d < dim; ++d) {
       for (int64_t i = 0; i < kPage; ++i) {
         const int64_t at = d * kPage + i;

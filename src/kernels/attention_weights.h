@@ -1,6 +1,6 @@
 // The softmax weights with which paged_attention() multiplies values, for one head of one sequence.
-// For code that needs the weights, such as finding the times of words in a recording. CPU only. N
-// rows, D head size, L positions.
+// For code that needs the weights, such as finding the times of words in a recording. The
+// host computes them, also from a cache on a GPU. N rows, D head size, L positions.
 #pragma once
 
 #include <span>
@@ -9,7 +9,8 @@
 
 namespace syrinx {
 
-/// Computes out[i, p] = softmax over p of (q[i] . K[p] * scale). q [N, D] f32; out [N, L] f32. K
+/// Computes out[i, p] = softmax over p of (q[i] . K[p] * scale). q [N, D] f32; out [N, L] f32, both
+/// in host memory. K
 /// are the keys of `kv_head` at positions [0, L), stored in `pages` in order, 32 per page. The bits
 /// of a row depend only on that row and the keys. Supports caches of f32 and f16.
 void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int layer, int kv_head,

@@ -110,12 +110,12 @@ void AlignedText::note_probability(int row, std::span<const float> logits) {
 }
 
 void AlignedText::weigh(StepContext& ctx, const KvPool& pool, std::span<const int32_t> pages) {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.host);
   const std::vector<AlignmentHead>& heads = generation_.alignment_heads;
   const int64_t dim = config_.head_dim();
   const float scale = 1.f / std::sqrt(static_cast<float>(dim));
-  const View weights = ctx.arena.take({prompt_, alignment_->columns()}, DType::kF32);
-  const View q = ctx.arena.take({prompt_, dim}, DType::kF32);
+  const View weights = ctx.host.take({prompt_, alignment_->columns()}, DType::kF32);
+  const View q = ctx.host.take({prompt_, dim}, DType::kF32);
   const int64_t begin = int64_t{step_} * heads_a_step();
   const int64_t end = std::min<int64_t>(begin + heads_a_step(), std::ssize(heads));
   for (int64_t h = begin; h < end; ++h) {

@@ -12,6 +12,15 @@ namespace {
 
 constexpr int64_t kScoredRows = 16;  // rows whose logits are in memory at the same time
 
+/// Returns a copy of x in host memory; on the CPU, x itself.
+View on_host(StepContext& ctx, const View& x) {
+  if (ctx.device == Device::kCpu) return x;
+  const View copy = ctx.host.take(x.shape, x.dtype);
+  fetch(ctx, x, {copy.f32(), static_cast<size_t>(copy.count())});
+  synchronize(ctx);
+  return copy;
+}
+
 DecoderText& text_of(const ArSeq& seq) { return static_cast<DecoderText&>(*seq.state); }
 
 }  // namespace
@@ -60,6 +69,19 @@ WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const Alignm
   traits_.writes = true;  // writes queries to the sequences of alignments
 }
 
+void WhisperDecoder::move_to(Device device) {
+  table_.move_to(device);
+  syrinx::move_to(device, positions_);
+  for (Block& b : blocks_) {
+    for (LayerNorm* norm : {&b.before_self, &b.before_cross, &b.before_mlp}) norm->move_to(device);
+    for (PackedLinear* linear :
+         {&b.qkv, &b.self_out, &b.cross_q, &b.cross_kv, &b.cross_out, &b.up, &b.down})
+      syrinx::move_to(device, *linear);
+  }
+  final_.move_to(device);
+  syrinx::move_to(device, head_);
+}
+
 size_t WhisperDecoder::bytes() const {
   size_t sum = table_.bytes() + positions_.bytes();
   for (const Block& b : blocks_) {
@@ -90,6 +112,8 @@ struct WhisperDecoder::Rows {
     memory = text = batch.ragged;
     memory.row_begin = memory_begin, memory.kv_len = memory_len;
     text.row_begin = text_begin;
+    memory = resident(ctx, memory);
+    text = resident(ctx, text);
   }
   std::span<int32_t> memory_begin, text_begin, memory_len, bound;
   /// Returns the position of row i of sequence b, counted in the sequence's ids.
@@ -106,8 +130,9 @@ void WhisperDecoder::remember(StepContext& ctx, const ArBatch& batch, const Rows
   if (rows.memory.rows() == 0) return;
   const Arena::Mark mark(ctx.arena);
   const int64_t n = rows.memory.rows(), w = config_.width();
-  const View x = ctx.arena.take({n, w}, DType::kF32), kv = ctx.arena.take({n, 2 * w}, DType::kF32);
-  float* to = x.f32();
+  const Arena::Mark host_mark(ctx.host);
+  const View host = ctx.host.take({n, w}, DType::kF32);
+  float* to = host.f32();
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
     const ArSeq& seq = batch.seqs[b];
     for (int i = 0; i < rows.memory_begin[b + 1] - rows.memory_begin[b]; ++i, to += w) {
@@ -115,6 +140,7 @@ void WhisperDecoder::remember(StepContext& ctx, const ArBatch& batch, const Rows
       std::copy(row.begin(), row.end(), to);
     }
   }
+  const View x = upload(ctx, host), kv = ctx.arena.take({n, 2 * w}, DType::kF32);
   const int heads = static_cast<int>(config_.heads), dim = static_cast<int>(w / config_.heads);
   for (size_t layer = 0; layer < blocks_.size(); ++layer) {
     linear(ctx, blocks_[layer].cross_kv, x, kv);
@@ -123,12 +149,14 @@ void WhisperDecoder::remember(StepContext& ctx, const ArBatch& batch, const Rows
   }
 }
 
-void WhisperDecoder::note_queries(int layer, const ArBatch& batch, const Rows& rows,
-                                  const View& q) const {
+void WhisperDecoder::note_queries(StepContext& ctx, int layer, const ArBatch& batch,
+                                  const Rows& rows, const View& q) const {
+  const Arena::Mark host_mark(ctx.host);
+  const View host = on_host(ctx, q);
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
     AlignedText* text = text_of(batch.seqs[b]).aligned();
     for (int i = rows.text_begin[b]; text != nullptr && i < rows.text_begin[b + 1]; ++i)
-      text->note_queries(layer, rows.place(batch, b, i), q.f32() + i * config_.width());
+      text->note_queries(layer, rows.place(batch, b, i), host.f32() + i * config_.width());
   }
 }
 
@@ -153,9 +181,11 @@ void WhisperDecoder::align(StepContext& ctx, const ArBatch& batch, const Rows& r
       gather_rows(ctx, x, scored.subspan(at, n), hidden);
       final_(ctx, hidden, hidden);
       linear(ctx, head_, hidden, out);
+      const Arena::Mark logits_mark(ctx.host);
+      const View host = on_host(ctx, out);
       for (int64_t i = 0; i < n; ++i) {
         text->note_probability(rows.place(batch, b, scored[at + i]),
-                               {out.f32() + i * config_.vocab, size_t(config_.vocab)});
+                               {host.f32() + i * config_.vocab, size_t(config_.vocab)});
       }
     }
     const Ragged& all = batch.ragged;
@@ -202,7 +232,7 @@ void WhisperDecoder::forward(StepContext& ctx, const ArBatch& batch, View hidden
     linear_add(ctx, block.self_out, mixed, x);
     block.before_cross(ctx, x, normed);
     linear(ctx, block.cross_q, normed, q);
-    if (rows.aligned && looked_at_[i]) note_queries(layer, batch, rows, q);
+    if (rows.aligned && looked_at_[i]) note_queries(ctx, layer, batch, rows, q);
     paged_attention(ctx, {q, 0, heads, dim}, batch.kv[0], layer, rows.text, cross, mixed);
     linear_add(ctx, block.cross_out, mixed, x);
     block.before_mlp(ctx, x, normed);
@@ -225,14 +255,16 @@ void WhisperDecoder::logits(StepContext& ctx, int, const ArBatch& batch, View hi
                             View out) const {
   linear(ctx, head_, hidden, out);
   const Arena::Mark host_mark(ctx.host);
+  const View host = on_host(ctx, out);
   const std::span<DecoderText*> emitting = take_array<DecoderText*>(ctx, batch.emits);
   size_t e = 0;
   for (const ArSeq& seq : batch.seqs)
     if (seq.emits) emitting[e++] = &text_of(seq);
   ctx.pool.parallel_for(batch.emits, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      emitting[i]->shape({out.f32() + i * config_.vocab, static_cast<size_t>(config_.vocab)});
+      emitting[i]->shape({host.f32() + i * config_.vocab, static_cast<size_t>(config_.vocab)});
   });
+  if (ctx.device != Device::kCpu) store(ctx, {host.f32(), static_cast<size_t>(host.count())}, out);
 }
 
 }  // namespace syrinx::whisper

@@ -4,7 +4,8 @@
 // cross-attention. Nothing else is computed for a row of the memory. It is cached, dropped and
 // computed again like any row of a prompt. Source:
 // transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction. E:
-// sequences that yield a step. W: width. V: vocabulary. CPU only.
+// sequences that yield a step. W: width. V: vocabulary. On a GPU, the host applies the rules: each
+// step copies its logits to the host and back.
 #pragma once
 
 #include "families/whisper/config.h"
@@ -20,6 +21,8 @@ class WhisperDecoder : public ArStage {
                  const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  void move_to(Device device);
+  Device device() const override { return head_.device(); }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits to out [E, V], and applies each sequence's rules (DecoderText::shape).
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
@@ -35,7 +38,8 @@ class WhisperDecoder : public ArStage {
   };
   struct Rows;
   void remember(StepContext& ctx, const ArBatch& batch, const Rows& rows) const;
-  void note_queries(int layer, const ArBatch& batch, const Rows& rows, const View& q) const;
+  void note_queries(StepContext& ctx, int layer, const ArBatch& batch, const Rows& rows,
+                    const View& q) const;
   void align(StepContext& ctx, const ArBatch& batch, const Rows& rows, const View& x) const;
 
   ModelConfig config_;

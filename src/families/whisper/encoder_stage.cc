@@ -54,9 +54,13 @@ void EncoderStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     const View& rows = work.rows();
     SYRINX_CHECK(rows.count() <= std::ssize(job.out), "[encoder_stage] ", rows.shape[0],
                  " rows do not fit in ", job.fresh, " frames");
-    std::copy_n(rows.f32(), rows.count(), job.out.begin());
+    fetch(ctx, rows, job.out.first(static_cast<size_t>(rows.count())));
     job.made = static_cast<int>(rows.shape[0]);
-    work = {};
+  }
+  synchronize(ctx);
+  for (const ChunkJob& job : jobs) {
+    WhisperEncoder::Work& work = static_cast<EncoderStream&>(*job.state).work;
+    if (work.done()) work = {};
   }
 }
 

@@ -19,6 +19,8 @@ class EncoderStage : public ChunkStage {
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .lookahead = kFrames};
 
   const WhisperEncoder& encoder() const { return encoder_; }
+  void move_to(Device device) { encoder_.move_to(device); }
+  Device device() const override { return encoder_.device(); }
   FrameType in() const override { return {Flow::kSamples, WhisperWindow::kHop}; }
   FrameType out() const override {
     return {Flow::kRows, static_cast<int>(encoder_.config().width)};

@@ -20,13 +20,12 @@
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"
+#include "on_gpu.h"
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
 
 namespace syrinx {
 namespace {
-
-constexpr Device kGpu = Device::kCuda;
 
 /// A golden checkpoint, and one of its cases that has samples.
 struct Model {
@@ -65,13 +64,6 @@ const Model kModels[] = {
     {"omnivoice", "omnivoice/plain", "", 5, 0, "", 3},
     {"moss_tts", "moss_tts/published_rates", "", 8, 0, "", 4},
 };
-
-/// Returns the directory of the goldens: SYRINX_GOLDENS if tests run on another machine
-/// (tools/gpu_kit).
-std::string parity_dir() {
-  const char* other = std::getenv("SYRINX_GOLDENS");
-  return other ? std::string(other) + "/" : SYRINX_BINARY_DIR "/parity/";
-}
 
 std::string golden_dir(const Model& model) {
   const size_t slash = model.dir.find('/');
@@ -366,129 +358,6 @@ TEST_P(OnGpu, NarrowWeightsStayClose) {
   }
 }
 
-/// Collects an answer in text.
-class Reader : public Sink {
- public:
-  void audio(std::span<const float>) override {}
-  void text(std::string_view piece, std::span<const ScoredToken> tokens) override {
-    text_ += piece;
-    for (const ScoredToken& token : tokens) scores_.push_back(token.drawn.logprob);
-  }
-  void finished(const Outcome& outcome) override { ended_.set_value(outcome); }
-
-  Outcome wait() { return ended_.get_future().get(); }
-  /// Only after wait().
-  const std::string& text() const { return text_; }
-  const std::vector<float>& scores() const { return scores_; }
-
- private:
-  std::string text_;
-  std::vector<float> scores_;  // log-probabilities of the tokens
-  std::promise<Outcome> ended_;
-};
-
-/// Loads a checkpoint in tests/parity, whose first folder is the family's name.
-std::shared_ptr<const Pipeline> load(const std::string& dir, Device device) {
-  const std::string name = dir.substr(0, dir.find('/'));
-  const auto all = families();
-  const auto family = std::ranges::find_if(all, [&](const Family& f) { return f.name == name; });
-  return family->load({parity_dir() + dir, "tiny", WeightType::kF32, false, device});
-}
-
-/// Returns the answer of a checkpoint in tests/parity to a request.
-std::shared_ptr<Reader> answer(const std::string& dir, const SpeechRequest& request,
-                               Device device) {
-  Engine engine(load(dir, device), {.threads = 2});
-  auto reader = std::make_shared<Reader>();
-  const auto id = engine.submit(request, reader);
-  if (!id.ok()) throw InternalError(id.error().message);
-  const Outcome outcome = reader->wait();
-  EXPECT_NE(outcome.reason, FinishReason::kError) << outcome.error.message;
-  return reader;
-}
-
-/// The parameter is the folder of a checkpoint in tests/parity.
-class CheckpointOnGpu : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    if (const std::string why = device_missing(kGpu); !why.empty()) GTEST_SKIP() << why;
-    if (!is_directory(parity_dir() + GetParam())) GTEST_SKIP() << "the kit has no such checkpoint";
-  }
-};
-
-/// Returns the name of a test for a folder.
-std::string test_name(const testing::TestParamInfo<const char*>& tested) {
-  std::string name = tested.param;
-  std::ranges::replace(name, '/', '_');
-  return name;
-}
-
-/// Returns samples of a tone that rises.
-std::vector<float> rising_tone(int count) {
-  std::vector<float> samples;
-  for (int i = 0; i < count; ++i)
-    samples.push_back(0.3f * std::sin(0.0001f * static_cast<float>(i) * static_cast<float>(i)));
-  return samples;
-}
-
-/// A model that transcribes recordings gives the CPU's texts.
-TEST(HearsOnGpu_cuda, AsOnTheCpu) {
-  if (const std::string why = device_missing(kGpu); !why.empty()) GTEST_SKIP() << why;
-  const std::string dir = "qwen3_asr/golden/hf/checkpoint";
-  if (!is_directory(parity_dir() + dir)) GTEST_SKIP() << "the kit has no such checkpoint";
-  const auto recording = std::make_shared<Recording>(Recording{rising_tone(32000), 16000});
-  const SpeechRequest request = load(dir, Device::kCpu)->dictation({.recording = recording}).take();
-  const auto want = answer(dir, request, Device::kCpu), got = answer(dir, request, kGpu);
-  EXPECT_FALSE(want->text().empty());
-  EXPECT_EQ(got->text(), want->text());
-}
-
-/// Recognisers of live speech.
-class HearsLiveOnGpu : public CheckpointOnGpu {
- protected:
-  /// Returns the texts of recordings of these lengths, which are heard at the same time. Steps with
-  /// log-probabilities are not replayed.
-  static std::vector<std::shared_ptr<Reader>> texts(Device device, std::vector<int> lengths,
-                                                    bool scores = true) {
-    const std::shared_ptr<const Pipeline> model = load(GetParam(), device);
-    EXPECT_EQ(model->graph().nodes()[1].ar->device(), device);
-    Engine engine(model, {.threads = 2});
-    const HearingFacts& facts = model->info().hearing;
-    std::vector<std::shared_ptr<Reader>> readers;
-    for (const int length : lengths) {
-      std::vector<float> samples = rising_tone(length);
-      samples.resize((samples.size() + facts.frame - 1) / facts.frame * facts.frame + facts.tail);
-      readers.push_back(std::make_shared<Reader>());
-      const auto id = engine.submit(model->listening({.scores = scores}).take(), readers.back());
-      if (!id.ok()) throw InternalError(id.error().message);
-      engine.append_samples(id.value(), std::move(samples), true);
-    }
-    for (const auto& reader : readers) {
-      const Outcome outcome = reader->wait();
-      EXPECT_NE(outcome.reason, FinishReason::kError) << outcome.error.message;
-    }
-    for (const StageMetrics& stage : engine.metrics().stages)
-      EXPECT_EQ(stage.replayed.value() > 0, !scores && stage.stage == "lm") << stage.stage;
-    return readers;
-  }
-};
-
-TEST_P(HearsLiveOnGpu, AsOnTheCpuAloneAndInACrowd) {
-  const int length = 24000;
-  const auto want = texts(Device::kCpu, {length})[0], got = texts(kGpu, {length})[0];
-  EXPECT_FALSE(want->text().empty());
-  EXPECT_EQ(got->text(), want->text());
-  ASSERT_EQ(got->scores().size(), want->scores().size());
-  for (size_t i = 0; i < want->scores().size(); ++i)
-    EXPECT_NEAR(got->scores()[i], want->scores()[i], 1e-4) << i;
-  const auto crowd = texts(kGpu, {length, length / 2, length});
-  for (const size_t i : {0, 2}) {
-    EXPECT_EQ(crowd[i]->text(), got->text()) << i;
-    EXPECT_EQ(crowd[i]->scores(), got->scores()) << i;
-  }
-  EXPECT_EQ(texts(kGpu, {length}, false)[0]->text(), got->text());
-}
-
 SpeechRequest chat(const std::string& schema = "") {
   SpeechRequest request;
   request.sampling.temperature = 0.f;
@@ -533,12 +402,6 @@ INSTANTIATE_TEST_SUITE_P(cuda, WritesOnGpu,
                          testing::Values("llm/qwen3", "llm/kinds/gemma2", "llm/kinds/gemma3_text",
                                          "llm/kinds/olmo2", "llm/kinds/phi3", "llm/kinds/smollm3",
                                          "step_audio2/golden/checkpoint"),
-                         test_name);
-
-INSTANTIATE_TEST_SUITE_P(cuda, HearsLiveOnGpu,
-                         testing::Values("kyutai_stt/golden/small/checkpoint",
-                                         "kyutai_stt/golden/transformers/checkpoint",
-                                         "voxtral_realtime/golden/small/checkpoint"),
                          test_name);
 
 INSTANTIATE_TEST_SUITE_P(cuda, OnGpu, testing::ValuesIn(kModels),

@@ -1,0 +1,173 @@
+// Tests models that hear on a GPU, real or emulated: their texts, ids and log-probabilities are the
+// CPU's, alone and among others.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/worst.h"
+#include "families/whisper/alignment.h"
+#include "families/whisper/pipeline.h"
+#include "on_gpu.h"
+
+namespace syrinx {
+namespace {
+
+/// Returns samples of a tone that rises.
+std::vector<float> rising_tone(int count) {
+  std::vector<float> samples;
+  for (int i = 0; i < count; ++i)
+    samples.push_back(0.3f * std::sin(0.0001f * static_cast<float>(i) * static_cast<float>(i)));
+  return samples;
+}
+
+/// A model that transcribes recordings gives the CPU's texts.
+TEST(HearsOnGpu_cuda, AsOnTheCpu) {
+  if (const std::string why = device_missing(kGpu); !why.empty()) GTEST_SKIP() << why;
+  const std::string dir = "qwen3_asr/golden/hf/checkpoint";
+  if (!is_directory(parity_dir() + dir)) GTEST_SKIP() << "the kit has no such checkpoint";
+  const auto recording = std::make_shared<Recording>(Recording{rising_tone(32000), 16000});
+  const SpeechRequest request = load(dir, Device::kCpu)->dictation({.recording = recording}).take();
+  const auto want = answer(dir, request, Device::kCpu), got = answer(dir, request, kGpu);
+  EXPECT_FALSE(want->text().empty());
+  EXPECT_EQ(got->text(), want->text());
+}
+
+/// Whisper's encoder and decoder.
+class TranscribesOnGpu : public CheckpointOnGpu {
+ protected:
+  using Window = whisper::Window;
+
+  /// Submits tasks together, and waits for all of them.
+  static void run(Device device, std::span<const std::shared_ptr<FamilyTask>> tasks) {
+    const std::shared_ptr<const Pipeline> model = load(GetParam(), device);
+    for (const Node& node : model->graph().nodes())
+      EXPECT_EQ(node.ar ? node.ar->device() : node.chunk->device(), device) << node.name;
+    Engine engine(model, {.threads = 2});
+    std::vector<std::shared_ptr<Reader>> readers;
+    for (const auto& task : tasks) {
+      SpeechRequest request;
+      request.task = task;
+      request.writing.max_tokens = 12;
+      readers.push_back(std::make_shared<Reader>());
+      const auto id = engine.submit(request, readers.back());
+      if (!id.ok()) throw InternalError(id.error().message);
+    }
+    for (const auto& reader : readers) {
+      const Outcome outcome = reader->wait();
+      EXPECT_NE(outcome.reason, FinishReason::kError) << outcome.error.message;
+    }
+  }
+  static const whisper::ModelConfig& config() {
+    static const auto model = load(GetParam(), Device::kCpu);
+    return static_cast<const whisper::Whisper&>(*model).config();
+  }
+  /// Transcribes windows with these numbers of samples.
+  static std::vector<std::shared_ptr<Window>> heard(Device device, std::vector<int> lengths) {
+    std::vector<std::shared_ptr<Window>> windows;
+    for (const int length : lengths) {
+      WhisperRecording recording(static_cast<int>(config().encoder.mels));
+      recording.push(rising_tone(length), true);
+      windows.push_back(std::make_shared<Window>());
+      windows.back()->audio = recording.window(0);
+      windows.back()->audio.rows = windows.back()->audio.frames / 2 + 5;
+      windows.back()->keep_rows = true;
+    }
+    run(device, std::vector<std::shared_ptr<FamilyTask>>(windows.begin(), windows.end()));
+    return windows;
+  }
+};
+
+TEST_P(TranscribesOnGpu, AsOnTheCpuAloneAndInACrowd) {
+  const int length = 16000;
+  const whisper::Heard want = heard(Device::kCpu, {length})[0]->heard;
+  const whisper::Heard got = heard(kGpu, {length})[0]->heard;
+  EXPECT_EQ(got.language, want.language);
+  EXPECT_EQ(got.ids, want.ids);
+  EXPECT_FALSE(want.ids.empty());
+  EXPECT_NEAR(got.no_speech_prob, want.no_speech_prob, 1e-5);
+  float worst = 0;
+  ASSERT_EQ(got.rows->size(), want.rows->size());
+  for (size_t i = 0; i < want.rows->size(); ++i)
+    worst = worse(worst, std::fabs((*got.rows)[i] - (*want.rows)[i]));
+  EXPECT_LT(worst, 1e-4f);
+  const auto crowd = heard(kGpu, {length, length / 2, length});
+  for (const size_t i : {0, 2}) {
+    EXPECT_EQ(crowd[i]->heard.ids, got.ids) << i;
+    EXPECT_TRUE(*crowd[i]->heard.rows == *got.rows) << i;
+  }
+}
+
+TEST_P(TranscribesOnGpu, AlignsAsOnTheCpu) {
+  std::vector<std::shared_ptr<whisper::Alignment>> made;
+  for (const Device device : {Device::kCpu, kGpu}) {
+    made.push_back(std::make_shared<whisper::Alignment>());
+    const size_t numbers = size_t{WhisperEncoder::kRows} * size_t(config().width());
+    made.back()->rows =
+        std::make_shared<const std::vector<float>>(rising_tone(static_cast<int>(numbers)));
+    made.back()->frames = 60, made.back()->language = "en", made.back()->text = {1, 2, 5};
+    const std::shared_ptr<FamilyTask> task = made.back();
+    run(device, std::span(&task, 1));
+  }
+  for (const auto part : {&whisper::Alignment::weights, &whisper::Alignment::probabilities}) {
+    const std::vector<float>&want = (*made[0]).*part, &got = (*made[1]).*part;
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-3) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(cuda, TranscribesOnGpu, testing::Values("whisper/small"), test_name);
+
+/// Recognisers of live speech.
+class HearsLiveOnGpu : public CheckpointOnGpu {
+ protected:
+  /// Returns the texts of recordings of these lengths, which are heard at the same time. Steps with
+  /// log-probabilities are not replayed.
+  static std::vector<std::shared_ptr<Reader>> texts(Device device, std::vector<int> lengths,
+                                                    bool scores = true) {
+    const std::shared_ptr<const Pipeline> model = load(GetParam(), device);
+    EXPECT_EQ(model->graph().nodes()[1].ar->device(), device);
+    Engine engine(model, {.threads = 2});
+    const HearingFacts& facts = model->info().hearing;
+    std::vector<std::shared_ptr<Reader>> readers;
+    for (const int length : lengths) {
+      std::vector<float> samples = rising_tone(length);
+      samples.resize((samples.size() + facts.frame - 1) / facts.frame * facts.frame + facts.tail);
+      readers.push_back(std::make_shared<Reader>());
+      const auto id = engine.submit(model->listening({.scores = scores}).take(), readers.back());
+      if (!id.ok()) throw InternalError(id.error().message);
+      engine.append_samples(id.value(), std::move(samples), true);
+    }
+    for (const auto& reader : readers) {
+      const Outcome outcome = reader->wait();
+      EXPECT_NE(outcome.reason, FinishReason::kError) << outcome.error.message;
+    }
+    for (const StageMetrics& stage : engine.metrics().stages)
+      EXPECT_EQ(stage.replayed.value() > 0, !scores && stage.stage == "lm") << stage.stage;
+    return readers;
+  }
+};
+
+TEST_P(HearsLiveOnGpu, AsOnTheCpuAloneAndInACrowd) {
+  const int length = 24000;
+  const auto want = texts(Device::kCpu, {length})[0], got = texts(kGpu, {length})[0];
+  EXPECT_FALSE(want->text().empty());
+  EXPECT_EQ(got->text(), want->text());
+  ASSERT_EQ(got->scores().size(), want->scores().size());
+  for (size_t i = 0; i < want->scores().size(); ++i)
+    EXPECT_NEAR(got->scores()[i], want->scores()[i], 1e-4) << i;
+  const auto crowd = texts(kGpu, {length, length / 2, length});
+  for (const size_t i : {0, 2}) {
+    EXPECT_EQ(crowd[i]->text(), got->text()) << i;
+    EXPECT_EQ(crowd[i]->scores(), got->scores()) << i;
+  }
+  EXPECT_EQ(texts(kGpu, {length}, false)[0]->text(), got->text());
+}
+
+INSTANTIATE_TEST_SUITE_P(cuda, HearsLiveOnGpu,
+                         testing::Values("kyutai_stt/golden/small/checkpoint",
+                                         "kyutai_stt/golden/transformers/checkpoint",
+                                         "voxtral_realtime/golden/small/checkpoint"),
+                         test_name);
+
+}  // namespace
+}  // namespace syrinx
