@@ -15,6 +15,7 @@
 #include <set>
 
 #include "audio/wav_file.h"
+#include "base/calendar.h"
 #include "base/check.h"
 #include "io/digest.h"
 #include "io/file.h"
@@ -401,10 +402,7 @@ void VoiceStore::keep(const std::string& key, const std::string& recording,
   const std::string file = path(kEncoded, key + ".safetensors");
   std::error_code ignored;
   fs::create_directories(path(kEncoded), ignored);
-  char created[32];
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  std::strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", ::gmtime_r(&now, &utc));
+  const std::string created = utc_text(std::time(nullptr), "%Y-%m-%dT%H:%M:%SZ");
   write_voice_file(file, voice, {.source = recording, .created = created});
 }
 

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/calendar.h"
 #include "base/check.h"
 #include "bench/search.h"
 #include "cli/line/exit.h"
@@ -45,10 +46,7 @@ LoadCommand::LoadCommand(const BenchOptions& options) : options_(options) {
 int LoadCommand::run(RunLoad run_load) {
   run_load_ = std::move(run_load);
   fact("seed", concat(traffic_.seed));
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
-  fact("date", date);
+  fact("date", utc_text(std::time(nullptr), "%Y-%m-%d %H:%M UTC"));
   if (options_.search) {
     search();
   } else {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/calendar.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/files/http_client.h"
@@ -90,13 +91,7 @@ class Screen {
   const bool used_;
 };
 
-std::string clock_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  char out[16];
-  std::strftime(out, sizeof out, "%H:%M:%S", ::localtime_r(&now, &local));
-  return out;
-}
+std::string clock_now() { return local_text(std::time(nullptr), "%H:%M:%S"); }
 
 /// Queries all workers at the same time, so that a worker without an answer delays no other.
 std::vector<WorkerView> look_at(std::vector<std::unique_ptr<Watched>>& workers) {

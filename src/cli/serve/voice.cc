@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <string>
 
+#include "base/calendar.h"
 #include "base/check.h"
 #include "cli/line/arguments.h"
 #include "cli/line/exit.h"
@@ -42,13 +42,7 @@ StoredVoice need_voice(const VoiceStore& store, const std::string& name) {
   return *voice;
 }
 
-std::string date_text(int64_t time_s) {
-  const auto time = static_cast<std::time_t>(time_s);
-  std::tm local{};
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d", ::localtime_r(&time, &local));
-  return text;
-}
+std::string date_text(int64_t time_s) { return local_text(time_s, "%Y-%m-%d"); }
 
 std::string made_text(const StoredVoice& voice) {
   return voice.family.empty() ? "any that can clone" : voice.family;

@@ -1,12 +1,12 @@
 #include "server/voices/vendor_voices.h"
 
 #include <algorithm>
-#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/calendar.h"
 #include "base/check.h"
 #include "base/number.h"
 #include "server/request/fields.h"
@@ -36,14 +36,7 @@ int64_t created_s(const ListedVoice& voice) {
   return voice.kept ? static_cast<int64_t>(voice.kept->created_s) : 0;
 }
 
-std::string utc(int64_t seconds) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
+std::string utc(int64_t seconds) { return utc_text(seconds, "%Y-%m-%dT%H:%M:%SZ"); }
 
 JsonOut eleven_voice(const ListedVoice& voice, const Speaker& speaker) {
   return {{"voice_id", voice.id},

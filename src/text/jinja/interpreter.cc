@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/calendar.h"
 #include "base/check.h"
 #include "text/jinja/access.h"
 #include "text/jinja/arithmetic.h"
@@ -420,11 +421,7 @@ Value Interpreter::call_global(Global global, const Arguments& given) {
       const Value* format = given.get(0);
       if (format == nullptr || !format->is_text() || format->text().size() > 200)
         throw Fault("strftime_now() takes a text of at most 200 bytes");
-      std::tm local{};
-      localtime_r(&now_, &local);
-      char out[2048];
-      return paid_text(budget_, std::string(out, std::strftime(out, sizeof out,
-                                                               format->text().c_str(), &local)));
+      return paid_text(budget_, local_text(now_, format->text()));
     }
     case Global::kNamespace:
     case Global::kDict: {
