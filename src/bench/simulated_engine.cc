@@ -63,8 +63,7 @@ SimulatedEngine::SimulatedEngine(const StepProfile& profile, const SimulationOpt
                         .link_s = [this](const Batch& batch) { return link_s(batch); },
                         .run = write_silence}),
       pipeline_(make_profiled_pipeline(profile, options.whole, options.apart)),
-      metrics_(names()),
-      model_(pipeline_, options_, metrics_),
+      model_(pipeline_, options_),
       scheduler_(options_, spec_, platform_) {
   platform_.set(began_s);
   scheduler_.add(model_);
@@ -79,12 +78,6 @@ SimulatedEngine::~SimulatedEngine() {
   scheduler_.end_all();
 }
 
-std::vector<std::string> SimulatedEngine::names() const {
-  std::vector<std::string> names;
-  for (const Node& node : pipeline_->graph().nodes()) names.push_back(node.name);
-  return names;
-}
-
 Load SimulatedEngine::load_now() const {
   Load load = load_;
   load.waiting += static_cast<int>(mail_.size());
@@ -97,8 +90,8 @@ double SimulatedEngine::used() const {
 }
 
 double SimulatedEngine::free() const {
-  const double slowdown = Slowdown::faded(std::max(1.0, metrics_.slowdown.value()),
-                                          platform_.now() - metrics_.slowdown_at_s.value());
+  const double slowdown = Slowdown::faded(std::max(1.0, model_.metrics.slowdown.value()),
+                                          platform_.now() - model_.metrics.slowdown_at_s.value());
   return free_share(used(), slowdown);
 }
 

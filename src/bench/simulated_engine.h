@@ -48,7 +48,6 @@ class SimulatedEngine {
   void turn(double now);
 
  private:
-  std::vector<std::string> names() const;
   Load load_now() const;
   double draw(const std::vector<double>& spread);
   double lay_out_s(const Batch& batch) const;
@@ -63,7 +62,6 @@ class SimulatedEngine {
   std::mt19937_64 random_;
   VirtualPlatform platform_;
   const std::shared_ptr<const Pipeline> pipeline_;
-  EngineMetrics metrics_;
   ResidentModel model_;
   Scheduler scheduler_;
 

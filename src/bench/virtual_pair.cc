@@ -62,15 +62,13 @@ VirtualPair::VirtualPair(std::shared_ptr<const Pipeline> writer,
                         .run = [this](Batch& batch) { run(batch); }}),
       scheduler_(options_, spec_, platform_) {
   const auto add = [&](std::shared_ptr<const Pipeline> pipeline, size_t costed, bool writes) {
-    std::vector<std::string> names;
-    for (const Node& node : pipeline->graph().nodes()) names.push_back(node.name);
-    if (costed != names.size()) {
+    const size_t stages = pipeline->graph().nodes().size();
+    if (costed != stages) {
       throw LoadError(concat("the profile has costs for ", costed, " stages, but '",
-                             pipeline->info().model, "' has ", names.size(),
+                             pipeline->info().model, "' has ", stages,
                              "; measure a profile with this model"));
     }
-    metrics_.emplace_back(names);
-    models_.emplace_back(std::move(pipeline), options_, metrics_.back());
+    models_.emplace_back(std::move(pipeline), options_);
     scheduler_.add(models_.back());
     parties_[writes ? 0 : 1] = std::make_shared<Party>(*this, models_.back());
   };
@@ -101,19 +99,20 @@ int VirtualPair::requests() const { return models_[0].requests + models_[1].requ
 
 int VirtualPair::pages_taken() const {
   double taken = 0;
-  for (const EngineMetrics& each : metrics_) taken += each.pages.value() - each.pages_free.value();
+  for (const ResidentModel& each : models_)
+    taken += each.metrics.pages.value() - each.metrics.pages_free.value();
   return static_cast<int>(taken);
 }
 
 int VirtualPair::preemptions() const {
   double sum = 0;
-  for (const EngineMetrics& each : metrics_) sum += each.preemptions.value();
+  for (const ResidentModel& each : models_) sum += each.metrics.preemptions.value();
   return static_cast<int>(sum);
 }
 
 double VirtualPair::background_s() const {
   double sum = 0;
-  for (const EngineMetrics& each : metrics_) sum += each.background_s.value();
+  for (const ResidentModel& each : models_) sum += each.metrics.background_s.value();
   return sum;
 }
 

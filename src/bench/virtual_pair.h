@@ -71,7 +71,6 @@ class VirtualPair {
   const SlotsSpec spec_;
   Executor executor_;
   VirtualPlatform platform_;
-  std::deque<EngineMetrics> metrics_;
   std::deque<ResidentModel> models_;
   std::shared_ptr<Service> parties_[2];
   std::deque<std::function<void()>> mail_;

@@ -1,5 +1,6 @@
 #include "engine/edges.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,6 @@ void Edges::prepare(std::unique_ptr<HostJob> job) {
 void Edges::open(Active& request, std::unique_ptr<const SpeechRequest> unopened) {
   auto job = std::make_unique<HostJob>();
   job->owner = &request;
-  job->model = request.model;
   job->request = std::move(unopened);
   prepare(std::move(job));
   request.opening = true;
@@ -220,16 +220,13 @@ void Edges::begin_streams(Active& request, int n) {
   if (run.remote()) return;
   const Graph& graph = request.model->graph();
   std::vector<int> behind;
-  const auto follow = [&](int from) {
-    for (const int e : graph.leaving(from)) {
-      const int to = graph.edges()[e].to.node;
-      if (to != kClient && request.runs[to].chunk) behind.push_back(to);
-    }
-  };
-  follow(n);
-  for (size_t i = 0; i < behind.size(); ++i) follow(behind[i]);
-  for (const int node : behind)
+  for (int node = n + 1; node < std::ssize(request.runs); ++node) {
+    if (!request.runs[node].chunk) continue;
+    const int from = graph.feeding(node).from.node;
+    if (from != n && std::ranges::find(behind, from) == behind.end()) continue;
     if (!request.runs[node].ended) return;
+    behind.push_back(node);
+  }
   request.frames_before += request.frames();
   for (const int node : behind) {
     const ResidentNode& to = request.model->nodes[node];

@@ -14,12 +14,6 @@ namespace {
 
 constexpr const char* kShuttingDown = "the server is shutting down";
 
-std::vector<std::string> node_names(const Pipeline& pipeline) {
-  std::vector<std::string> names;
-  for (const Node& node : pipeline.graph().nodes()) names.push_back(node.name);
-  return names;
-}
-
 void check(const EngineOptions& options) {
   check_least("max_requests", options.max_requests, 1);
   check_least("background_pages", options.background_pages, 0);
@@ -27,16 +21,9 @@ void check(const EngineOptions& options) {
   check_least("max_encode_wait_s", options.max_encode_wait_s, 0);
 }
 
-/// Returns a model's options, with the options of the machine copied from `machine`.
+/// Returns a model's options with the one option of the machine that models use.
 EngineOptions on(const Machine& machine, EngineOptions options) {
-  const EngineOptions& shared = machine.options();
-  options.threads = shared.threads;
-  options.executors = shared.executors;
-  options.policy = shared.policy;
-  options.max_batch = shared.max_batch;
-  options.max_prefill_rows = shared.max_prefill_rows;
-  options.background_share = shared.background_share;
-  options.trace_file = shared.trace_file;
+  options.max_batch = machine.options().max_batch;
   return options;
 }
 
@@ -44,23 +31,19 @@ EngineOptions on(const Machine& machine, EngineOptions options) {
 
 struct Engine::Impl {
   const std::shared_ptr<Machine> machine;
-  EngineMetrics metrics;
   ResidentModel model;
-  ModelAdmission admission;
   std::unique_ptr<VoiceQueue> voices;  // null if the pipeline has no encoder
 
   Impl(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
        std::shared_ptr<Machine> m)
-      : machine(std::move(m)),
-        metrics(node_names(*pipeline)),
-        model(std::move(pipeline), on(*machine, options), metrics) {
+      : machine(std::move(m)), model(std::move(pipeline), on(*machine, options)) {
     if (const VoiceEncoder* encoder = model.pipeline->voice_encoder()) {
       voices =
-          std::make_unique<VoiceQueue>(*encoder, metrics,
+          std::make_unique<VoiceQueue>(*encoder, model.metrics,
                                        VoiceQueueLimits{.max_per_client = options.max_per_client,
                                                         .max_wait_s = options.max_encode_wait_s});
     }
-    machine->add(model, admission);
+    machine->add(model);
   }
   ~Impl() { machine->remove(model); }
 
@@ -98,14 +81,15 @@ Engine::~Engine() = default;
 
 const Pipeline& Engine::pipeline() const { return *impl_->model.pipeline; }
 const std::shared_ptr<Machine>& Engine::machine() const { return impl_->machine; }
-const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
+const EngineMetrics& Engine::metrics() const { return impl_->model.metrics; }
 
 /// Returns the predicted wait of one more request and writes it to the metrics. Needs the lock.
 double Engine::Impl::update_wait() {
+  const ModelAdmission& admission = model.admission;
   Load load = admission.load;
   load.waiting += admission.unfinished - load.requests;  // those that the scheduler has not got yet
   const double wait_s = predicted_wait_s(load);
-  metrics.predicted_wait_s.set(std::isfinite(wait_s) ? wait_s : 0);
+  model.metrics.predicted_wait_s.set(std::isfinite(wait_s) ? wait_s : 0);
   return wait_s;
 }
 
@@ -113,6 +97,7 @@ double Engine::Impl::update_wait() {
 Status Engine::Impl::admit(const SpeechRequest& request) {
   const double wait_s = update_wait();
   const EngineOptions& options = model.options;
+  ModelAdmission& admission = model.admission;
   const auto refuse = [&](Counter& reason, std::string why) {
     reason.add();
     return Error{ErrorCode::kOverloaded,
@@ -122,20 +107,21 @@ Status Engine::Impl::admit(const SpeechRequest& request) {
   };
   if (admission.draining) return Error{ErrorCode::kOverloaded, kShuttingDown};
   if (admission.unfinished >= options.max_requests) {
-    return refuse(metrics.rejected_seats,
+    return refuse(model.metrics.rejected_seats,
                   concat("all ", options.max_requests, " places for requests are taken"));
   }
   const auto client = admission.of_client.find(request.terms.client);
   const int mine = client == admission.of_client.end() ? 0 : client->second;
   if (options.max_per_client > 0 && mine >= options.max_per_client) {
-    return refuse(metrics.rejected_client,
+    return refuse(model.metrics.rejected_client,
                   concat("this client has ", mine, " unfinished requests, the limit is ",
                          options.max_per_client));
   }
   const double most_s = promised_wait_s(model, request);
   if (wait_s > most_s && std::isfinite(wait_s)) {
-    return refuse(metrics.rejected_queue, concat("the wait would be ", std::round(10 * wait_s) / 10,
-                                                 " s, the limit is ", most_s, " s"));
+    return refuse(model.metrics.rejected_queue,
+                  concat("the wait would be ", std::round(10 * wait_s) / 10, " s, the limit is ",
+                         most_s, " s"));
   }
   ++admission.of_client[request.terms.client];
   ++admission.unfinished;
@@ -144,6 +130,7 @@ Status Engine::Impl::admit(const SpeechRequest& request) {
 
 void Engine::Impl::leave(uint64_t client) {
   machine->locked([&] {
+    ModelAdmission& admission = model.admission;
     --admission.unfinished;
     if (--admission.of_client[client] == 0) admission.of_client.erase(client);
   });
@@ -188,7 +175,7 @@ Result<RequestId> Engine::Impl::submit(const SpeechRequest& asked, std::shared_p
     if (!open_here && !active->unopened && !active->between) {
       active->unopened = std::make_unique<const SpeechRequest>(request);
     }
-    machine->locked([&] { metrics.accepted.add(); });
+    machine->locked([&] { model.metrics.accepted.add(); });
     return machine->take_in(std::move(active));
   } catch (const std::exception& e) {
     return Error{ErrorCode::kInternal, e.what()};
@@ -222,7 +209,7 @@ Result<uint64_t> Engine::encode_voice(Recording recording, uint64_t client, Voic
                  "ref_audio"};
   }
   bool draining = false;
-  impl_->machine->locked([&] { draining = impl_->admission.draining; });
+  impl_->machine->locked([&] { draining = impl_->model.admission.draining; });
   if (draining) return Error{ErrorCode::kOverloaded, kShuttingDown};
   return impl_->voices->encode(std::move(recording), client, std::move(done));
 }
@@ -233,13 +220,13 @@ void Engine::cancel_voice(uint64_t id) {
 
 bool Engine::drain(double timeout_s) {
   const double end_s = now_s() + timeout_s;
-  impl_->machine->locked([&] { impl_->admission.draining = true; });
-  if (!impl_->machine->wait_for_end(impl_->admission, timeout_s)) return false;
+  impl_->machine->locked([&] { impl_->model.admission.draining = true; });
+  if (!impl_->machine->wait_for_end(impl_->model, timeout_s)) return false;
   return !impl_->voices || impl_->voices->drain(end_s - now_s());
 }
 
 EngineStats Engine::stats() const {
-  const EngineMetrics& metrics = impl_->metrics;
+  const EngineMetrics& metrics = impl_->model.metrics;
   const auto batches = [](const StageMetrics& stage) {
     int64_t count = 0;
     for (size_t b = 0; b <= stage.batch.bounds().size(); ++b) {
@@ -264,8 +251,8 @@ EngineStats Engine::stats() const {
     stats.finished += static_cast<int64_t>(reason.value());
   }
   impl_->machine->locked([&] {
-    stats.requests = impl_->admission.unfinished;
-    stats.running = impl_->admission.load.running;
+    stats.requests = impl_->model.admission.unfinished;
+    stats.running = impl_->model.admission.load.running;
     // Updates the predicted wait, which otherwise changes only with submissions.
     impl_->update_wait();
   });

@@ -1,5 +1,6 @@
 #include "engine/machine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -78,9 +79,9 @@ void Machine::run() {
 
 /// Updates the admissions after a turn of the engine's loop. Needs the lock.
 void Machine::publish() {
-  for (const auto& [model, admission] : admissions_) admission->load = scheduler_->load(*model);
-  const size_t gone = std::erase_if(admissions_, [&](const auto& entry) {
-    return entry.first->leaving && !scheduler_->has(*entry.first);
+  for (ResidentModel* model : models_) model->admission.load = scheduler_->load(*model);
+  const size_t gone = std::erase_if(models_, [&](const ResidentModel* model) {
+    return model->leaving && !scheduler_->has(*model);
   });
   if (gone > 0) model_left_.notify_all();
 }
@@ -110,10 +111,10 @@ bool Machine::take_what_came(bool idle) {
 
 // ---------------------------------------------------------------------------- front
 
-void Machine::add(ResidentModel& model, ModelAdmission& admission) {
-  admission.load.seats = model.options.max_requests;
+void Machine::add(ResidentModel& model) {
+  model.admission.load.seats = model.options.max_requests;
   put([&] {
-    admissions_[&model] = &admission;
+    models_.push_back(&model);
     mailbox_.push_back({.call = [&](Scheduler& s) { s.add(model); }});
   });
 }
@@ -121,7 +122,7 @@ void Machine::add(ResidentModel& model, ModelAdmission& admission) {
 void Machine::remove(ResidentModel& model) {
   post([&](Scheduler& s) { s.remove(model); });
   std::unique_lock lock(mutex_);
-  model_left_.wait(lock, [&] { return !admissions_.contains(&model); });
+  model_left_.wait(lock, [&] { return std::ranges::find(models_, &model) == models_.end(); });
 }
 
 void Machine::locked(FunctionRef<void()> f) const {
@@ -143,10 +144,10 @@ void Machine::post(std::function<void(Scheduler&)> letter) {
   put([&] { mailbox_.push_back({.call = std::move(letter)}); });
 }
 
-bool Machine::wait_for_end(const ModelAdmission& admission, double timeout_s) {
+bool Machine::wait_for_end(const ResidentModel& model, double timeout_s) {
   std::unique_lock lock(mutex_);
   return request_ended_.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                                 [&] { return admission.unfinished == 0; });
+                                 [&] { return model.admission.unfinished == 0; });
 }
 
 }  // namespace syrinx

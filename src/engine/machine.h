@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -15,14 +14,6 @@
 #include "engine/scheduler.h"
 
 namespace syrinx {
-
-/// Counts and load of a model for submit() and drain(); under the machine's lock.
-struct ModelAdmission {
-  int unfinished = 0;                 ///< requests between admission and the end of their Active
-  std::map<uint64_t, int> of_client;  ///< number of unfinished requests of each client
-  bool draining = false;
-  Load load;
-};
 
 /// The scheduler thread and the executors of a process.
 class Machine {
@@ -37,19 +28,19 @@ class Machine {
 
   const EngineOptions& options() const { return options_; }
 
-  /// Adds a model, which may then receive requests. Both arguments must live until remove().
-  void add(ResidentModel& model, ModelAdmission& admission);
+  /// Adds a model, which may then receive requests. It must live until remove().
+  void add(ResidentModel& model);
   /// Ends the model's requests with kCancelled and waits until the machine no longer refers to it.
   void remove(ResidentModel& model);
 
-  /// Calls `f` under the lock that all admissions share.
+  /// Calls `f` under the lock of every ResidentModel::admission.
   void locked(FunctionRef<void()> f) const;
   /// Queues a request that its model has admitted.
   RequestId take_in(std::unique_ptr<Active> request);
   /// Queues `letter`, which the engine thread calls in its next turn, in posting order.
   void post(std::function<void(Scheduler&)> letter);
   /// Waits until the model has no unfinished request; returns false after timeout_s.
-  bool wait_for_end(const ModelAdmission& admission, double timeout_s);
+  bool wait_for_end(const ResidentModel& model, double timeout_s);
   /// Wakes threads blocked in wait_for_end().
   void notify_end() { request_ended_.notify_all(); }
 
@@ -73,7 +64,7 @@ class Machine {
   std::vector<Mail> mailbox_;
   std::vector<Batch*> returned_;
   std::vector<std::unique_ptr<HostJob>> prepared_;
-  std::map<ResidentModel*, ModelAdmission*> admissions_;
+  std::vector<ResidentModel*> models_;
   RequestId next_id_ = 1;
   bool stopping_ = false;
 

@@ -171,7 +171,7 @@ void Planner::look_at(Active& request, int slot, double now, Views& views) {
     const ChunkRun* run = request.runs[n].chunk.get();
     if (!run || run->running || request.runs[n].ended || run->cut.fresh == 0) continue;
     if (waits_for_room(request, n)) continue;
-    views.chunks.push_back({slot, model.first_node + n, request.id, run->cut.fresh,
+    views.chunks.push_back({slot, model.first_node + n, run->cut.fresh,
                             run->cut.full || run->cut.last, client.heard(), slack});
   }
   for (int n = 0; n < nodes; ++n) {
@@ -198,11 +198,9 @@ void Planner::look_at_steps(Active& request, int n, int slot, double now, Views&
   SequenceView view;
   view.slot = slot;
   view.node = model.first_node + n;
-  view.order = request.id;
   view.rows_due = due.rows;
   view.companion_due = due.companion_rows;
   view.pages_wanted = node.pages->wanted(run, due);
-  view.decoding = cache.rows > 0 && due.rows == 1 && due.companion_rows <= 1;
   view.begun = cache.rows > 0;
   look_at_draft(run, node, view);
 

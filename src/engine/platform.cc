@@ -110,7 +110,7 @@ HostJob::~HostJob() = default;
 void HostJob::work() {
   try {
     if (request) {
-      Result<std::vector<NodeRun>> opened = open_runs(*model, *request);
+      Result<std::vector<NodeRun>> opened = open_runs(*owner->model, *request);
       if (opened.ok()) {
         runs = opened.take();
       } else {

@@ -36,7 +36,6 @@ SlotsSpec slots_for(const EngineOptions& options);
 /// The job owns the sequence until the scheduler gets the job back.
 struct HostJob {
   Active* owner = nullptr;
-  const ResidentModel* model = nullptr;
   std::unique_ptr<const SpeechRequest> request;  ///< request to open; null: the job prepares text
   std::vector<NodeRun> runs;                     ///< result: the NodeRuns of the opened request
   int node = 0;

@@ -36,7 +36,7 @@ class StepFiller {
       entries_ = std::max(2, cost.within(longest_s, entries_));  // a guided pair needs two entries
     }
     for (const SequenceView& seq : snapshot.sequences) {
-      if (has_begun(seq) && seq.node == node) set_aside_ += seq.pages_wanted;
+      if (seq.begun && seq.node == node) set_aside_ += seq.pages_wanted;
     }
   }
 
@@ -49,10 +49,10 @@ class StepFiller {
     const int entries = seq.companion_due > 0 ? 2 : 1;
     if (seq.node != node_ || entries > entries_) return false;
     PlannedSequence planned{seq.slot, seq.rows_due, seq.companion_due};
-    const int mine = has_begun(seq) ? pages_ : pages_ - set_aside_;
-    if (seq.pages_wanted > mine || (!seq.decoding && !shorten(planned))) return false;
-    if (has_begun(seq)) set_aside_ -= seq.pages_wanted;
-    if (!seq.decoding) prefill_ -= planned.rows + planned.companion_rows;
+    const int mine = seq.begun ? pages_ : pages_ - set_aside_;
+    if (seq.pages_wanted > mine || (!seq.decoding() && !shorten(planned))) return false;
+    if (seq.begun) set_aside_ -= seq.pages_wanted;
+    if (!seq.decoding()) prefill_ -= planned.rows + planned.companion_rows;
     entries_ -= entries;
     pages_ -= seq.pages_wanted;
     rows_ += planned.rows + planned.companion_rows;
@@ -63,8 +63,6 @@ class StepFiller {
   }
 
  private:
-  static bool has_begun(const SequenceView& seq) { return seq.decoding || seq.begun; }
-
   /// Cuts a prompt to the prefill rows that are left. The last rows of a guided pair must run in
   /// the same batch, because a step needs both. So a cut prompt contains neither of them.
   bool shorten(PlannedSequence& planned) const {
@@ -254,7 +252,7 @@ Rank rank_of(const Snapshot& snapshot, const View& view) {
     // late as the request. First chunks still rank before steps, because a batch of chunks is
     // short.
     if (left_s < 0) return {0, kForever_s};
-    return {1, static_cast<double>(view.order)};
+    return {1, static_cast<double>(view.slot)};
   }
   const bool urgent = view.slack_s < snapshot.nodes[view.node].urgent_s;
   if constexpr (std::is_same_v<View, SequenceView>) {
@@ -272,7 +270,7 @@ void sort_views(const Snapshot& snapshot, std::vector<View>& views) {
   std::sort(views.begin(), views.end(), [&](const View& a, const View& b) {
     const Rank left = rank_of(snapshot, a), right = rank_of(snapshot, b);
     if (left < right || right < left) return left < right;
-    return a.order != b.order ? a.order < b.order : a.node > b.node;
+    return a.slot != b.slot ? a.slot < b.slot : a.node > b.node;
   });
 }
 

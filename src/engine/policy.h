@@ -31,27 +31,26 @@ struct NodeView {
 /// A sequence whose next rows could run now. With a guidance companion it fills two entries of a
 /// batch.
 struct SequenceView {
-  int slot = 0;  ///< number of the sequence's request in this snapshot
+  int slot = 0;  ///< number of the request in this snapshot; smaller is older
   int node = 0;
-  uint64_t order = 0;     ///< order of admission; smaller is older
   int rows_due = 1;       ///< due rows: 1 for a decode step, more for a prompt (CONTRACT.md, I1)
   int companion_due = 0;  ///< due rows of the companion; 0: no due rows
   int pages_wanted = 0;   ///< pages that all due rows of the sequence and its companion still need
   int drafts = 0;         ///< number of guesses that may run after the due rows
   double draft_odds = 0;  ///< probability that a guess is right if all guesses before it are right
-  bool decoding = false;  ///< the whole prompt is in the cache
   bool begun = false;     ///< some rows of the sequence are in the cache
   bool started = false;   ///< the client has received audio or text
   bool reads = false;     ///< the output of the request is only read, not heard
   double slack_s = 0;     ///< seconds until the client runs dry, with frames that wait for chunk
                           ///< nodes; before the first output: minus the seconds waited
+  /// Returns whether the sequence is past its prompt, so that a row is a step.
+  bool decoding() const { return begun && rows_due == 1 && companion_due <= 1; }
 };
 
 /// A chunk of one request that could run now.
 struct ChunkView {
-  int slot = 0;
+  int slot = 0;  ///< as in SequenceView
   int node = 0;
-  uint64_t order = 0;
   int frames = 1;     ///< new frames
   bool full = false;  ///< the chunk has the largest size, so waiting longer gains nothing
   bool started = false;

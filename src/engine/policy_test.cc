@@ -12,18 +12,10 @@ namespace syrinx {
 namespace {
 
 SequenceView decode(int slot, double slack_s) {
-  return {.slot = slot,
-          .order = static_cast<uint64_t>(slot),
-          .decoding = true,
-          .started = true,
-          .slack_s = slack_s};
+  return {.slot = slot, .begun = true, .started = true, .slack_s = slack_s};
 }
 SequenceView prompt(int slot, int rows, double waited_s = 0) {
-  return {.slot = slot,
-          .order = static_cast<uint64_t>(slot),
-          .rows_due = rows,
-          .pages_wanted = (rows + 31) / 32,
-          .slack_s = -waited_s};
+  return {.slot = slot, .rows_due = rows, .pages_wanted = (rows + 31) / 32, .slack_s = -waited_s};
 }
 SequenceView with_pages(SequenceView view, int pages) {
   view.pages_wanted = pages;
@@ -40,14 +32,13 @@ SequenceView pair(SequenceView view, int companion_due) {
 ChunkView chunk(int slot, double slack_s, bool full = false, int link = 0) {
   return {.slot = slot,
           .node = 1 + link,
-          .order = static_cast<uint64_t>(slot),
           .frames = 4,
           .full = full,
           .started = true,
           .slack_s = slack_s};
 }
 ChunkView first_chunk(int slot, double waited_s = 0) {
-  return {.slot = slot, .node = 1, .order = static_cast<uint64_t>(slot), .slack_s = -waited_s};
+  return {.slot = slot, .node = 1, .slack_s = -waited_s};
 }
 
 std::string str(const Plan& plan) {
@@ -502,13 +493,12 @@ struct Play {
       const Request& r = requests[i];
       const double slack = slack_s * ((i * 7) % 5);
       if (r.waiting > 0) {
-        s.chunks.push_back(
-            {i, 1, static_cast<uint64_t>(i), r.waiting, r.waiting >= 8, r.done_chunks > 0, slack});
+        s.chunks.push_back({i, 1, r.waiting, r.waiting >= 8, r.done_chunks > 0, slack});
       }
       if (r.steps == 0) continue;
-      SequenceView view{.slot = i, .order = static_cast<uint64_t>(i)};
-      view.decoding = r.prompt == 0 && r.companion == 0;
-      view.rows_due = view.decoding ? 1 : std::max(1, r.prompt);
+      SequenceView view{.slot = i};
+      view.begun = r.prompt == 0 && r.companion == 0;
+      view.rows_due = view.begun ? 1 : std::max(1, r.prompt);
       view.companion_due = r.guided ? std::max(1, r.companion) : 0;
       view.pages_wanted = r.pages;
       view.started = r.done_chunks > 0;

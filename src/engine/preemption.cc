@@ -44,11 +44,12 @@ void let_oldest_first(const PageRivals& rivals) {
     bool waits = false;
     for (Views& views : rivals.wanted) {
       waits = waits || std::ranges::any_of(views.sequences, [&](const SequenceView& view) {
-                return view.node == n && view.order == node.kept_for &&
+                return view.node == n && rivals.requests[view.slot]->id == node.kept_for &&
                        run_of(rivals, view).ran() == node.kept_at;
               });
       std::erase_if(views.sequences, [&](const SequenceView& view) {
-        return waits && view.node == n && view.order != node.kept_for && view.pages_wanted > 0;
+        return waits && view.node == n && view.pages_wanted > 0 &&
+               rivals.requests[view.slot]->id != node.kept_for;
       });
     }
     if (!waits) node.kept_for = 0;
@@ -105,7 +106,7 @@ bool make_room(const PageRivals& rivals, const ExecutorSlots& slots, const Execu
     const SequenceView* oldest = nullptr;
     for (const Views& views : rivals.wanted) {
       for (const SequenceView& view : views.sequences) {
-        if (view.node == n && (!oldest || view.order < oldest->order)) oldest = &view;
+        if (view.node == n && (!oldest || view.slot < oldest->slot)) oldest = &view;
       }
       if (oldest) break;
     }

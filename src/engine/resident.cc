@@ -8,6 +8,12 @@ namespace {
 constexpr size_t kMostKvBytes = size_t{1} << 30, kMostGpuKvBytes = size_t{16} << 30;
 constexpr int kTypicalPositions = 1024;
 
+std::vector<std::string> node_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes()) names.push_back(node.name);
+  return names;
+}
+
 }  // namespace
 
 int pages_for(const ArStage& ar, const EngineOptions& options) {
@@ -25,9 +31,11 @@ int pages_for(const ArStage& ar, const EngineOptions& options) {
   return static_cast<int>(std::max<int64_t>(1, bought));
 }
 
-ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOptions& o,
-                             EngineMetrics& m)
-    : pipeline(std::move(p)), options(o), metrics(m), nodes(pipeline->graph().nodes().size()) {
+ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOptions& o)
+    : pipeline(std::move(p)),
+      options(o),
+      metrics(node_names(graph())),
+      nodes(pipeline->graph().nodes().size()) {
   const Graph& g = graph();
   double pages = 0;
   for (size_t n = 0; n < nodes.size(); ++n) {

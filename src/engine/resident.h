@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,16 +41,24 @@ struct ResidentNode {
   int slot = 0;  ///< the only slot for the steps of an AR node (split or remote)
 };
 
+/// Counts and load of a model for submit() and drain().
+struct ModelAdmission {
+  int unfinished = 0;                 ///< requests between admission and the end of their Active
+  std::map<uint64_t, int> of_client;  ///< number of unfinished requests of each client
+  bool draining = false;
+  Load load;
+};
+
 /// A loaded model: its nodes with their pages, and its load.
 struct ResidentModel {
   /// Allocates the memory of the caches. Throws LoadError if that fails.
-  ResidentModel(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
-                EngineMetrics& metrics);
+  ResidentModel(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options);
 
   // Constants of the model.
   const std::shared_ptr<const Pipeline> pipeline;
   const EngineOptions options;
-  EngineMetrics& metrics;
+  EngineMetrics metrics;
+  ModelAdmission admission;         ///< under the lock of the Machine
   std::vector<ResidentNode> nodes;  ///< in the order of the graph's nodes
   std::string label;                ///< the model's name, in characters that a trace may contain
 

@@ -155,12 +155,8 @@ Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked
     trace.prompt_ids.assign(ids.begin(), ids.end());
   }
   const EngineOptions engine = options_for(graph, guided);
-  std::vector<std::string> names;
-  for (const Node& node : graph.nodes()) names.push_back(node.name);
-  EngineMetrics metrics(names);
   // Shares the caller's pipeline, which exists longer than this call.
-  ResidentModel model(std::shared_ptr<const Pipeline>(std::shared_ptr<void>(), &pipeline), engine,
-                      metrics);
+  ResidentModel model(std::shared_ptr<const Pipeline>(std::shared_ptr<void>(), &pipeline), engine);
   const auto sink = std::make_shared<TraceSink>(trace.samples);
   Result<std::unique_ptr<Active>> active = open_active(model, request, sink, now_s());
   if (!active) return active.error();

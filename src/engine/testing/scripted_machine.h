@@ -97,13 +97,11 @@ class ScriptedMachine {
     return add(std::move(pipeline), script.options);
   }
   ResidentModel& add(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options) {
-    std::vector<std::string> names;
-    for (const Node& node : pipeline->graph().nodes()) names.push_back(node.name);
-    homes_.emplace_back(std::move(pipeline), options, names);
-    scheduler.add(homes_.back().model);
-    return homes_.back().model;
+    models_.emplace_back(std::move(pipeline), options);
+    scheduler.add(models_.back());
+    return models_.back();
   }
-  ResidentModel& model(size_t i = 0) { return homes_[i].model; }
+  ResidentModel& model(size_t i = 0) { return models_[i]; }
 
   /// Makes the prompts and passes the request to the scheduler immediately. Returns null if the
   /// request was refused; `refusal` has the reason.
@@ -162,14 +160,6 @@ class ScriptedMachine {
   size_t released = 0;  ///< requests whose record has gone
 
  private:
-  struct Home {
-    EngineMetrics metrics;
-    ResidentModel model;
-    Home(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
-         std::span<const std::string> names)
-        : metrics(names), model(std::move(pipeline), options, metrics) {}
-  };
-
   std::shared_ptr<ScriptedClient> make_client(size_t to) {
     return std::make_shared<ScriptedClient>(platform,
                                             model(to).pipeline->info().speech.sample_rate);
@@ -191,7 +181,7 @@ class ScriptedMachine {
 
   std::unique_ptr<Executor> own_;
   Executor* executor_;
-  std::deque<Home> homes_;
+  std::deque<ResidentModel> models_;
   RequestId next_id_ = 0;
 
  public:
