@@ -64,8 +64,7 @@ std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, finch::load, "config.json", false},
       Family{"qwen3_tts", qwen3_tts::claims, load_as<qwen3_tts::Qwen3Tts>},
-      Family{"qwen3_omni", qwen3_omni::claims, load_as<qwen3_omni::Qwen3Omni>, "config.json",
-             false},
+      Family{"qwen3_omni", qwen3_omni::claims, load_as<qwen3_omni::Qwen3Omni>},
       Family{"qwen3_asr", qwen3_asr::claims, load_as<qwen3_asr::Qwen3Asr>},
       Family{"glm4_voice", glm4_voice::claims, load_as<glm4_voice::Glm4Voice>},
       Family{"step_audio2", step_audio2::claims, load_as<step_audio2::StepAudio2>},

@@ -42,12 +42,6 @@ std::shared_ptr<const Pipeline> load_as(const LoadSpec& spec) {
   return std::make_shared<Model>(spec, edition...);
 }
 
-/// Reports that the model has no kernels for the GPU of LoadSpec. The model may run on the CPU.
-class CpuOnlyError : public LoadError {
- public:
-  using LoadError::LoadError;
-};
-
 /// One row of the table: how to identify and load checkpoints of a family.
 struct Family {
   const char* name;

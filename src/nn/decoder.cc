@@ -65,12 +65,6 @@ void Decoder::Norm::move_to(Device device) {
   layer.move_to(device);
 }
 
-std::string DecoderConfig::only_on_cpu() const {
-  if (moe.experts > 0) return "experts";
-  if (!slopes.empty()) return "slopes of attention";
-  return {};
-}
-
 Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType type) {
   const DecoderNames& names = c.names;
   const auto norm = [&](const char* name) { return Norm(weights.scope(name), c); };
@@ -180,13 +174,14 @@ size_t Decoder::bytes() const {
 }
 
 void Decoder::move_to(Device device) {
-  SYRINX_CHECK(config_.only_on_cpu().empty() || device == Device::kCpu, "[decoder] ",
-               config_.only_on_cpu(), " run on the CPU only");
+  SYRINX_CHECK(config_.slopes.empty() || device == Device::kCpu,
+               "[decoder] slopes of attention run on the CPU only");
   for (Block& b : blocks_) {
     for (Norm* norm : {&b.attention_norm, &b.mlp_norm, &b.attention_after, &b.mlp_after})
       norm->move_to(device);
     for (PackedLinear* linear : {&b.qkv, &b.o, &b.up, &b.down, &b.cross_q, &b.cross_kv, &b.cross_o})
       syrinx::move_to(device, *linear);
+    b.moe.move_to(device);
     b.q_norm.move_to(device);
     b.k_norm.move_to(device);
     b.cross_norm.move_to(device);

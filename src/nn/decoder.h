@@ -106,8 +106,6 @@ struct DecoderConfig {
   DecoderNames names = {};
 
   KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
-  /// Returns the name of a feature that only the CPU supports; "" if a GPU supports all features.
-  std::string only_on_cpu() const;
 };
 
 /// The blocks [begin, end) of a decoder, for callers that use the rows between two blocks.
@@ -145,7 +143,7 @@ class Decoder {
   const DecoderConfig& config() const { return config_; }
   const RopeTable& rope_table() const { return rope_; }
   size_t bytes() const;
-  /// Moves the weights to a GPU, for rows on the GPU. config().only_on_cpu() must be empty.
+  /// Moves the weights to a GPU, for rows on the GPU, where slopes are not supported.
   void move_to(Device device);
 
   /// Runs the blocks over the residual stream x [N, H], in place. Writes keys and values of the

@@ -280,12 +280,6 @@ TEST(Decoder, LayersMaySeeAndTurnEachInItsWay) {
   EXPECT_TRUE(fixture::same_bits(with(kinds), with(plain)));
 }
 
-TEST(Decoder, SaysWhatRunsOnTheCpuOnly) {
-  EXPECT_EQ(qwen3().only_on_cpu(), "");
-  EXPECT_EQ(mixture().only_on_cpu(), "experts");
-  EXPECT_EQ(voxtral_codec().only_on_cpu(), "slopes of attention");
-}
-
 TEST(Decoder, CachesOf8BitsCostNothingBeside4BitWeights) {
   for (const WeightType type : {WeightType::kQ4, WeightType::kMixed}) {
     EXPECT_EQ(cache_type(type), DType::kI8);

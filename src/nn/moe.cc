@@ -84,6 +84,20 @@ size_t Moe::bytes() const {
   return sum;
 }
 
+void Moe::move_to(Device device) {
+  if (empty()) return;
+  for (PackedLinear* linear : {&router_, &shared_gate_, &shared_.up, &shared_.down})
+    syrinx::move_to(device, *linear);
+  std::vector<const PackedLinear*> up, down;
+  for (Expert& expert : experts_) {
+    syrinx::move_to(device, expert.up);
+    syrinx::move_to(device, expert.down);
+    up.push_back(&expert.up);
+    down.push_back(&expert.down);
+  }
+  moved_ = device == Device::kCuda ? ExpertTable(up, down) : ExpertTable();
+}
+
 Moe::Routes Moe::route(StepContext& ctx, const View& x) const {
   const int64_t n = x.shape[0], k = config_.top_k, experts = config_.experts;
   Routes routes{take_array<int32_t>(ctx, experts + 1), take_array<int32_t>(ctx, n * k),
@@ -133,12 +147,22 @@ void Moe::add_shared(StepContext& ctx, const View& x, const View& out) const {
 }
 
 void Moe::add(StepContext& ctx, const View& x, const View& out) const {
-  SYRINX_CHECK(ctx.device == Device::kCpu, "[moe] runs on the CPU only");
   const int64_t n = x.shape[0], hidden = router_.in();
   expect_shape("moe", x, {n, hidden});
   expect_shape("moe", out, {n, hidden});
   if (n == 0) return;
+  add_chosen(ctx, x, out);
+  if (config_.shared_ffn > 0) add_shared(ctx, x, out);
+}
+
+void Moe::add_chosen(StepContext& ctx, const View& x, const View& out) const {
   const Arena::Mark mark(ctx.arena);
+  const int64_t n = x.shape[0], hidden = router_.in();
+  if (ctx.device == Device::kCuda) {
+    const View logits = ctx.arena.take({n, config_.experts}, DType::kF32);
+    linear(ctx, router_, x, logits);
+    return add_experts(ctx, moved_, x, logits, config_.top_k, config_.normalised, out);
+  }
   const Routes routes = route(ctx, x);
   const View gathered = ctx.arena.take({n, hidden}, DType::kF32);
   const View inner = ctx.arena.take({n, config_.ffn}, DType::kF32);
@@ -155,7 +179,6 @@ void Moe::add(StepContext& ctx, const View& x, const View& out) const {
     linear(ctx, experts_[e].down, wide, result);
     scatter_add(ctx, result, rows, routes.weights.subspan(begin, count), out);
   }
-  if (config_.shared_ffn > 0) add_shared(ctx, x, out);
 }
 
 }  // namespace syrinx

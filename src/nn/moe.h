@@ -1,7 +1,7 @@
 // A feed-forward layer of many experts. Each row uses a few of them: a router gives every expert a
 // probability, the most probable experts run, and their weighted outputs are added. Rows are
-// sorted by expert, so that an expert's weights are read once for all its rows. CPU only. Const
-// after construction, shared by threads; a call allocates nothing once the arena is large enough.
+// sorted by expert, so that an expert's weights are read once for all its rows. Const after
+// construction, shared by threads; a call allocates nothing once the arena is large enough.
 // A row's result has the same bits in any batch and on any threads: the outputs of its experts are
 // added in the order of expert indices. Formulas: Qwen3MoeSparseMoeBlock and
 // Qwen2MoeSparseMoeBlock (the shared expert) of transformers. N rows, H width of the model, E
@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "kernels/experts.h"
 #include "nn/layers.h"
 
 namespace syrinx {
@@ -35,6 +36,8 @@ class Moe {
   const MoeConfig& config() const { return config_; }
   bool empty() const { return experts_.empty(); }
   size_t bytes() const;
+  /// Moves the weights to a GPU, for rows on the GPU.
+  void move_to(Device device);
 
   /// Adds the weighted outputs of the experts for x [N, H] to out [N, H].
   void add(StepContext& ctx, const View& x, const View& out) const;
@@ -56,12 +59,14 @@ class Moe {
   /// Enlarges the arena for the most uneven assignment of rows, so that no later step allocates.
   void reserve(StepContext& ctx, int64_t rows) const;
   Routes route(StepContext& ctx, const View& x) const;
+  void add_chosen(StepContext& ctx, const View& x, const View& out) const;
   void add_shared(StepContext& ctx, const View& x, const View& out) const;
 
   MoeConfig config_;
   PackedLinear router_, shared_gate_;
   std::vector<Expert> experts_;
   Expert shared_;
+  ExpertTable moved_;  // of experts_, on a GPU
 };
 
 }  // namespace syrinx

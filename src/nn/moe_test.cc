@@ -69,22 +69,55 @@ MoeConfig talker() {
   return {.experts = 6, .top_k = 2, .ffn = 24, .normalised = false, .shared_ffn = 72};
 }
 
-TEST(Moe, AgreesWithTheFormulas) {
-  for (const MoeConfig& c : {thinker(), talker()}) {
+/// More experts than a warp has lanes, and an inner width that needs no padding on a GPU.
+MoeConfig many() { return {.experts = 40, .top_k = 3, .ffn = 64, .normalised = false}; }
+
+using MoeOn = fixture::OnDevice;
+
+/// Returns the layer's outputs for x, on the device of `bench`.
+Tensor mixed_on(Bench& bench, const Moe& moe, const View& x) {
+  Tensor out(x.shape, DType::kF32);
+  moe.add(bench.ctx, bench.on(x), bench.on(out));
+  bench.back();
+  return out;
+}
+
+TEST_P(MoeOn, AgreesWithTheFormulas) {
+  for (const MoeConfig& c : {thinker(), talker(), many()}) {
     const Weights weights = dummy_experts();
     const Tensor x = fixture::random({37, kHidden}, 1);
     const Tensor want = mixed_by_hand(c, weights, x);
     for (const auto& [type, tolerance] :
          {std::pair(WeightType::kF32, 1e-6), {WeightType::kBF16, 1e-2}, {WeightType::kQ8, 3e-2}}) {
-      const Moe moe(c, kHidden, weights, type);
+      Moe moe(c, kHidden, weights, type);
       EXPECT_EQ(weights.report().faults(), "");
-      Bench bench(2);
-      Tensor got({37, kHidden}, DType::kF32);
-      moe.add(bench.ctx, x, got);
+      if (GetParam() != Device::kCpu) moe.move_to(GetParam());
+      Bench bench(2, GetParam());
+      const Tensor got = mixed_on(bench, moe, x);
       EXPECT_LT(fixture::relative_rms(got, want), tolerance) << weight_type_name(type);
     }
   }
 }
+
+TEST_P(MoeOn, ARowHasTheSameBitsInAnyBatch) {
+  for (const MoeConfig& c : {talker(), many()}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+      Moe moe(c, kHidden, dummy_experts(), type);
+      if (GetParam() != Device::kCpu) moe.move_to(GetParam());
+      Bench bench(1, GetParam());
+      const Tensor x = fixture::random({61, kHidden}, 1);
+      const Tensor whole = mixed_on(bench, moe, x);
+      for (const int64_t rows : {1, 3, 20}) {
+        const Tensor part = mixed_on(bench, moe, x.view().slice(40, 40 + rows));
+        EXPECT_TRUE(fixture::same_bits(part, whole.view().slice(40, 40 + rows)))
+            << weight_type_name(type) << ": " << rows << " rows";
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, MoeOn, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
 
 TEST(Moe, AddsToWhatIsThere) {
   const Moe moe(talker(), kHidden, dummy_experts(), WeightType::kF32);
@@ -97,7 +130,7 @@ TEST(Moe, AddsToWhatIsThere) {
     EXPECT_NEAR(got.f32()[i], start.f32()[i] + alone.f32()[i], 1e-5);
 }
 
-TEST(Moe, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
+TEST(Moe, ARowHasTheSameBitsOnAnyThreads) {
   for (const MoeConfig& c : {thinker(), talker()}) {
     for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
       const Moe moe(c, kHidden, dummy_experts(), type);
@@ -179,7 +212,7 @@ TEST(Moe, NoRowsAreNoWork) {
 }
 
 /// If experts have equal logits, the first experts are selected, for any order of the sums.
-TEST(Moe, OfEqualExpertsTheFirst) {
+TEST_P(MoeOn, OfEqualExpertsTheFirst) {
   const TestDir dir;
   constexpr int64_t kFfn = 8;
   {
@@ -197,10 +230,10 @@ TEST(Moe, OfEqualExpertsTheFirst) {
   const MoeConfig config{.experts = 4, .top_k = 2, .ffn = static_cast<int>(kFfn)};
   const Tensor x = fixture::random({3, kHidden}, 7);
   const Tensor want = mixed_by_hand(config, weights, x);
-  const Moe moe(config, kHidden, weights, WeightType::kF32);
-  Bench bench(1);
-  Tensor got({3, kHidden}, DType::kF32);
-  moe.add(bench.ctx, x, got);
+  Moe moe(config, kHidden, weights, WeightType::kF32);
+  if (GetParam() != Device::kCpu) moe.move_to(GetParam());
+  Bench bench(1, GetParam());
+  const Tensor got = mixed_on(bench, moe, x);
   for (int64_t i = 0; i < got.view().count(); ++i) EXPECT_NEAR(got.f32()[i], want.f32()[i], 1e-4);
 }
 

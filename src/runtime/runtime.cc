@@ -341,13 +341,7 @@ std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options) try {
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const FoundModel found = find_model(options);
   const Device device = device_for(options.device, *found.family);
-  std::shared_ptr<const Pipeline> pipeline;
-  try {
-    pipeline = load_on(device, options, found);
-  } catch (const CpuOnlyError&) {
-    if (options.device != "auto") throw;
-    pipeline = load_on(Device::kCpu, options, found);
-  }
+  std::shared_ptr<const Pipeline> pipeline = load_on(device, options, found);
   if (options.placement_file) check_placement(*options.placement_file, pipeline->graph());
   if (options.placements.empty()) return pipeline;
   return place_stages(std::move(pipeline), options.placements,

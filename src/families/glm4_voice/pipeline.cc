@@ -76,7 +76,6 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
                              " codes, but the speech tokenizer has ", config_.speech.codes));
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
-  require_device(spec, config_.lm.lm);
   weights_->build([&] { lm_ = llm::load_language_model(config_.lm, *weights_, spec.weights); },
                   {"transformer.rotary_pos_emb.inv_freq"});
   move_networks(spec, *lm_);

@@ -12,7 +12,6 @@ Llm::Llm(const LoadSpec& spec) {
   generation_ = files.generation;
   prompter_ = std::make_unique<Prompter>(std::move(files.chat), std::move(files.model.tokenizer),
                                          config_.max_positions - 1);
-  require_device(spec, config_.lm);
   weights_ = std::make_unique<Weights>(std::move(files.model.weights));
   weights_->build([&] { lm_ = load_language_model(config_, *weights_, spec.weights); });
   move_networks(spec, *lm_);

@@ -23,10 +23,4 @@ void load_sampling(const Config& config, SampleParams& out, const std::string& p
   if (!config.opt_b(prefix + "do_sample", true)) out.temperature = 0;
 }
 
-void require_device(const LoadSpec& spec, const DecoderConfig& decoder) {
-  const std::string part = decoder.only_on_cpu();
-  if (spec.device == Device::kCpu || part.empty()) return;
-  throw CpuOnlyError(concat(spec.dir, ": ", part, " run only on the CPU; use --device cpu"));
-}
-
 }  // namespace syrinx

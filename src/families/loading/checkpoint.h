@@ -10,7 +10,6 @@
 #include "families/family.h"
 #include "io/weights.h"
 #include "kernels/sample.h"
-#include "nn/decoder.h"
 
 namespace syrinx {
 
@@ -57,8 +56,5 @@ void move_networks(const LoadSpec& spec, Network&... networks) {
 /// Writes the default sampling of generation_config.json to `out`. Values without a key in the file
 /// stay. `prefix`: beginning of the keys, such as "depth_decoder_".
 void load_sampling(const Config& config, SampleParams& out, const std::string& prefix = "");
-
-/// Throws CpuOnlyError if the model's decoder cannot run on the device of `spec`.
-void require_device(const LoadSpec& spec, const DecoderConfig& decoder);
 
 }  // namespace syrinx

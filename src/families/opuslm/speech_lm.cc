@@ -48,7 +48,6 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
   const Names& names = espnet ? kEspnet : kConverted;
   const Weights blocks = weights.scope(names.decoder);
   const DecoderConfig sizes = with_norms(config.lm, blocks);
-  require_device(spec, sizes);
   CodecLmParts parts = lm_parts(sizes, blocks, spec.weights, config.max_positions);
   weights.ignore("criterion.*");  // only training uses these weights
   const int64_t width = config.lm.hidden;

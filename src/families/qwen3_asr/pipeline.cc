@@ -61,7 +61,6 @@ struct Qwen3Asr::Stretch : FamilyTask {
 Qwen3Asr::Qwen3Asr(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
   load_tokens(spec);
-  require_device(spec, config_.text.lm);
   weights_.emplace(weights_at(spec, spec.dir));
   weights_->build([&] { load_networks(*weights_, spec); });
   move_networks(spec, *lm_);

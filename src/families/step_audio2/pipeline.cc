@@ -66,7 +66,6 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
       !spec.dummy && inner && inner->dims() == 1) {
     config_.hearing.hidden = (*inner)[0];
   }
-  require_device(spec, config_.lm.lm);
   weights_->build([&] {
     lm_ = spec.part("lm",
                     [&] { return llm::load_language_model(config_.lm, *weights_, spec.weights); });

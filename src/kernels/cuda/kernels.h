@@ -20,6 +20,7 @@
 #include "kernels/sample.h"
 
 namespace syrinx {
+class ExpertTable;
 class StepDraws;
 }
 
@@ -84,6 +85,9 @@ struct GemmNorm {
 /// is a multiple of 64, x may already be bf16. `norm` only if norms_in_product() (matrix_layout.h).
 void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out,
             const GemmNorm& norm = {});
+
+void add_experts(StepContext& ctx, const ExpertTable& table, const View& x, const View& logits,
+                 int top_k, bool normalised, const View& out);
 
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t phases, int64_t dilation, int64_t stride);

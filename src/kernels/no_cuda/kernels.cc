@@ -37,6 +37,10 @@ void rope(StepContext&, const HeadsView&, std::span<const int32_t>, const RopeTa
 void linear(StepContext&, const PackedMatrix&, const View&, const GemmOut&, const GemmNorm&) {
   missing();
 }
+void add_experts(StepContext&, const ExpertTable&, const View&, const View&, int, bool,
+                 const View&) {
+  missing();
+}
 void conv1d(StepContext&, const PackedConv1d&, std::span<const ConvSegment>, int64_t, int64_t,
             int64_t) {
   missing();

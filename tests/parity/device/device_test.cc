@@ -63,6 +63,7 @@ const Model kModels[] = {
     {"voxcpm2", "voxcpm2", "", 6, 3, "", 4},
     {"omnivoice", "omnivoice/plain", "", 5, 0, "", 3},
     {"moss_tts", "moss_tts/published_rates", "", 8, 0, "", 4},
+    {"qwen3_omni", "qwen3_omni/published", "", 5, 0, "", 3},
 };
 
 std::string golden_dir(const Model& model) {
