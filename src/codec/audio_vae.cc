@@ -24,19 +24,6 @@ std::vector<int64_t> load_rates(const Config& c, const char* key,
   return rates;
 }
 
-/// Computes x[t, c] = x[t, c] * scale[c] + bias[c].
-void scale_channels(StepContext& ctx, const View& x, const View& scale, const View& bias) {
-  const int64_t channels = x.shape[1];
-  ctx.pool.parallel_for(x.shape[0], std::max<int64_t>(1, 32768 / channels),
-                        [&](int64_t begin, int64_t end) {
-                          for (int64_t t = begin; t < end; ++t) {
-                            float* row = x.f32() + t * channels;
-                            for (int64_t c = 0; c < channels; ++c)
-                              row[c] = row[c] * scale.f32()[c] + bias.f32()[c];
-                          }
-                        });
-}
-
 /// Returns row `row` of a table [rows, width].
 Tensor table_row(const Weights& scope, int64_t rows, int64_t row, int64_t width) {
   const Tensor all = scope.f32("weight", {rows, width});
@@ -112,7 +99,8 @@ AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& we
     Block block;
     if (!config.rate_bounds.empty()) {
       const Weights rate = decoder.scope("sr_cond_model", index);
-      block.scale = table_row(rate.scope("scale_embed"), count, config.rate_index(), width);
+      block.gain = table_row(rate.scope("scale_embed"), count, config.rate_index(), width);
+      for (int64_t c = 0; c < width; ++c) block.gain.f32()[c] -= 1;
       block.bias = table_row(rate.scope("bias_embed"), count, config.rate_index(), width);
     }
     block.raise = causal::load_raise(w, width, config.decoder_rates[static_cast<size_t>(index - 2)],
@@ -149,7 +137,10 @@ View AudioVaeDecoder::run_pass(StepContext& ctx, std::span<const LatentJob> jobs
   linear(ctx, spread_, x, wide);
   x = wide;
   for (const Block& block : blocks_) {
-    if (!block.scale.empty()) scale_channels(ctx, x, block.scale, block.bias);
+    if (!block.gain.empty()) {
+      add_scaled_inplace(ctx, x, x, block.gain);
+      add_bias_inplace(ctx, x, block.bias);
+    }
     x = block.raise.run(ctx, pass, x);
   }
   causal::snake(ctx, x, tail_act_, x);
@@ -158,10 +149,22 @@ View AudioVaeDecoder::run_pass(StepContext& ctx, std::span<const LatentJob> jobs
   return x;
 }
 
+void AudioVaeDecoder::move_to(Device device) {
+  head_.move_to(device);
+  syrinx::move_to(device, spread_);
+  for (Block& block : blocks_) {
+    syrinx::move_to(device, block.gain);
+    syrinx::move_to(device, block.bias);
+    block.raise.move_to(device);
+  }
+  tail_act_.move_to(device);
+  tail_.move_to(device);
+}
+
 size_t AudioVaeDecoder::bytes() const {
   size_t sum = head_.bytes() + spread_.bytes() + tail_.bytes();
   for (const Block& block : blocks_)
-    sum += block.raise.bytes() + block.scale.bytes() + block.bias.bytes();
+    sum += block.raise.bytes() + block.gain.bytes() + block.bias.bytes();
   return sum;
 }
 

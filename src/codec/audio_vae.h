@@ -51,13 +51,19 @@ class AudioVaeDecoder {
 
   const AudioVaeConfig& config() const { return config_; }
   CodecState open() const;
-  /// Decodes the frames of every job to samples in [-1, 1].
+  /// Decodes the frames of every job to samples in [-1, 1]. On a GPU, the samples are ready after
+  /// synchronize().
   void run(StepContext& ctx, std::span<const LatentJob> jobs) const;
+  /// Moves the network to a GPU. Streams opened afterwards are on the GPU.
+  void move_to(Device device);
+  Device device() const { return head_.device(); }
   size_t bytes() const;
 
  private:
   struct Block {
-    Tensor scale, bias;  // [C], for the output's sample rate; empty if all rates use the same
+    // [C], for the output's sample rate: x becomes x + x * gain + bias. Empty if all rates use the
+    // same.
+    Tensor gain, bias;
     causal::Raise raise;
   };
   // Limit of frames per pass, over all streams. A frame needs some megabytes of scratch memory.

@@ -14,6 +14,11 @@ Snake load_snake(const Weights& scope, int64_t channels) {
   return snake;
 }
 
+void Snake::move_to(Device device) {
+  syrinx::move_to(device, alpha);
+  syrinx::move_to(device, inv_alpha);
+}
+
 void snake(StepContext& ctx, const View& x, const Snake& act, const View& out) {
   syrinx::snake(ctx, x, act.alpha, act.inv_alpha, ChannelAxis::kLast, out);
 }
@@ -81,6 +86,16 @@ View Raise::run(StepContext& ctx, StreamPass& pass, const View& x) const {
              [&](const CausalConv1d& conv, const View& in) { return pass.run(ctx, conv, in); });
   }
   return out;
+}
+
+void Raise::move_to(Device device) {
+  act.move_to(device);
+  up.move_to(device);
+  for (ResidualUnit& unit : units) {
+    for (Snake* snake : {&unit.act1, &unit.act2}) snake->move_to(device);
+    unit.conv.move_to(device);
+    syrinx::move_to(device, unit.mix);
+  }
 }
 
 size_t Raise::bytes() const {

@@ -16,6 +16,8 @@ constexpr int64_t kDilations[] = {1, 3, 9};
 /// The function x + sin(alpha x)^2 / alpha, with one alpha per channel.
 struct Snake {
   Tensor alpha, inv_alpha;  // [C]
+
+  void move_to(Device device);
 };
 
 /// Adds to x the output of four layers: snake, dilated convolution, snake, convolution of one tap.
@@ -72,6 +74,7 @@ struct Raise {
   void open(std::vector<ConvState>& states) const;
   /// Runs the block on x and returns its output. Overwrites x.
   View run(StepContext& ctx, StreamPass& pass, const View& x) const;
+  void move_to(Device device);
   size_t bytes() const;
 };
 /// Loads a block from "0" to "4" of the scope; its units have the dilations kDilations.

@@ -58,8 +58,8 @@ std::span<const StreamRows> CodecPass::rows(StepContext& ctx, size_t number, int
 View CodecPass::latents(StepContext& ctx, std::span<const LatentJob> jobs, int64_t width) const {
   const View x = take_rows(ctx, frames(), width);
   for (const PassPart& part : parts()) {
-    std::copy_n(jobs[part.job].latents.begin() + part.from * width, part.frames * width,
-                x.f32() + part.begin * width);
+    store(ctx, jobs[part.job].latents.subspan(part.from * width, part.frames * width),
+          x.slice(part.begin, part.begin + part.frames));
   }
   return x;
 }

@@ -88,8 +88,8 @@ View FishCodec::dequantise(StepContext& ctx, std::span<const CodecJob> jobs,
                            const CodecPass& pass) const {
   const int64_t q = config_.codebooks, dim = config_.codebook_dim, n = pass.frames();
   const View latent = take_rows(ctx, n, config_.latent);
-  const Arena::Mark mark(ctx.arena);
-  const View entries = take_rows(ctx, n, q * dim);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const View entries = ctx.host.take({n, q * dim}, DType::kF32);
   float* to = entries.f32();
   for (const PassPart& part : pass.parts()) {
     const auto codes = jobs[part.job].codes.subspan(part.from * q, part.frames * q);
@@ -100,7 +100,7 @@ View FishCodec::dequantise(StepContext& ctx, std::span<const CodecJob> jobs,
       to = std::copy_n(codebooks_[i % q].f32() + code * dim, dim, to);
     }
   }
-  linear(ctx, project_, entries, latent);
+  linear(ctx, project_, upload(ctx, entries), latent);
   return latent;
 }
 
@@ -118,6 +118,19 @@ View FishCodec::run_pass(StepContext& ctx, std::span<const CodecJob> jobs, Codec
   x = pass.run(ctx, tail_, x);
   activate(ctx, Activation::kTanh, x, x);
   return x;
+}
+
+void FishCodec::move_to(Device device) {
+  syrinx::move_to(device, project_);
+  transformer_.move_to(device);
+  for (Upsample& stage : upsample_) {
+    stage.up.move_to(device);
+    stage.mix.move_to(device);
+  }
+  head_.move_to(device);
+  for (causal::Raise& block : blocks_) block.move_to(device);
+  tail_act_.move_to(device);
+  tail_.move_to(device);
 }
 
 size_t FishCodec::bytes() const {

@@ -28,8 +28,11 @@ class FishCodec {
   const FishCodecConfig& config() const { return config_; }
   CodecState open() const;
   /// Decodes codes of 0 or more to samples in [-1, 1]. Codes that are too large count as the
-  /// largest valid code.
+  /// largest valid code. On a GPU, the samples are ready after synchronize().
   void run(StepContext& ctx, std::span<const CodecJob> jobs) const;
+  /// Moves the network to a GPU. Streams opened afterwards are on the GPU.
+  void move_to(Device device);
+  Device device() const { return head_.device(); }
 
   size_t bytes() const;
 
@@ -48,7 +51,7 @@ class FishCodec {
   View run_pass(StepContext& ctx, std::span<const CodecJob> jobs, CodecPass& pass) const;
 
   FishCodecConfig config_;
-  std::vector<Tensor> codebooks_;  // Q tensors [V, dim]
+  std::vector<Tensor> codebooks_;  // Q tensors [V, dim], in host memory
   PackedLinear project_;           // the out_proj of all codebooks, concatenated: [latent, Q * dim]
   StreamDecoder transformer_;
   std::vector<Upsample> upsample_;

@@ -172,6 +172,21 @@ View SigmaVaeDecoder::run_pass(StepContext& ctx, std::span<const LatentJob> jobs
   return pass.run(ctx, last_, x);
 }
 
+void SigmaVaeDecoder::move_to(Device device) {
+  first_.move_to(device);
+  last_.move_to(device);
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    if (i > 0) stages_[i].raise.move_to(device);
+    for (Block& block : stages_[i].blocks) {
+      block.norm.move_to(device);
+      block.mlp_norm.move_to(device);
+      block.mixer.move_to(device);
+      syrinx::move_to(device, block.up);
+      syrinx::move_to(device, block.down);
+    }
+  }
+}
+
 size_t SigmaVaeDecoder::bytes() const {
   size_t sum = first_.bytes() + last_.bytes();
   for (const Stage& stage : stages_) {

@@ -1,7 +1,7 @@
 // The decoder of VibeVoice's acoustic tokenizer, a sigma-VAE: latent frames to samples, only by
 // causal convolutions. A stream has the same bits for any division into chunks, and does not depend
 // on the other streams of a call. Const after construction, shared by threads; a state is used by
-// one call at a time. CPU only. Network:
+// one call at a time. Network:
 // VibeVoice:vibevoice/modular/modular_vibevoice_tokenizer.py, TokenizerDecoder. D: width of a
 // latent frame, hop: samples per frame, T: frames; activations f32 [time, channels].
 #pragma once
@@ -45,7 +45,11 @@ class SigmaVaeDecoder {
   SigmaVaeDecoder(const SigmaVaeConfig& config, const Weights& weights, WeightType type);
 
   CodecState open() const;
+  /// Decodes the frames of every job. On a GPU, the samples are ready after synchronize().
   void run(StepContext& ctx, std::span<const LatentJob> jobs) const;
+  /// Moves the network to a GPU. Streams opened afterwards are on the GPU.
+  void move_to(Device device);
+  Device device() const { return first_.device(); }
   size_t bytes() const;
 
  private:

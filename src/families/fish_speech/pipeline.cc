@@ -99,8 +99,8 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
   auto lm = load_part(spec, "ar", *weights_,
                       [&] { return load_dual_ar(config_, *weights_, spec.weights); });
-  move_networks(spec, *lm);
   load_codec(spec);
+  move_networks(spec, *lm, *codec_);
   name("fish_speech", spec, "Fish Audio Research License: no commercial use (see the checkpoint)");
   offer_speakers(info_, Prompter::kMaxSpeaker, "a voice that the model makes up");
   info_.speech.languages = {"auto"};

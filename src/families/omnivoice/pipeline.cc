@@ -43,12 +43,12 @@ OmniVoice::OmniVoice(const LoadSpec& spec)
   const XCodecConfig sizes = codec_sizes(spec, config_, *codec_weights_);
   lm_ = load_part(spec, "ar", *weights_,
                   [&] { return std::make_unique<CanvasLm>(config_, *weights_, spec.weights); });
-  move_networks(spec, *lm_);
   for (const std::string& pattern : kOnlyHears) codec_weights_->ignore(pattern);
   codec_ = load_part(spec, "codec", *codec_weights_, [&] {
     return std::make_unique<DacCodec>(
         load_xcodec(sizes, *codec_weights_, codec_weights(spec.weights)));
   });
+  move_networks(spec, *lm_, *codec_);
   if (spec.dummy || codec_weights_->has("fc.weight")) voices_ = make_voices(*codec_weights_, sizes);
   canvas_ = std::make_unique<CanvasStage>(*lm_);
   speech_ = std::make_unique<SpeechStage>(*codec_);

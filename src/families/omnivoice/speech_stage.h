@@ -13,6 +13,7 @@ class SpeechStage : public ChunkStage {
  public:
   explicit SpeechStage(const DacCodec& codec) : codec_(codec), stage_(codec) {}
 
+  Device device() const override { return stage_.device(); }
   FrameType in() const override { return stage_.in(); }
   FrameType out() const override { return stage_.out(); }
   Bundle bundle(const Sequence& sequence) const override;

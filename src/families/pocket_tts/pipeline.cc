@@ -45,6 +45,11 @@ LatentStage::LatentStage(const ModelConfig& config, const Weights& root, WeightT
   decoder_ = MimiLatentDecoder(config.decoder, codec, kept);
 }
 
+void LatentStage::move_to(Device device) {
+  syrinx::move_to(device, out_);
+  decoder_.move_to(device);
+}
+
 std::unique_ptr<StreamState> LatentStage::open(Bundle) const {
   return std::make_unique<CodecStream>(decoder_.open());
 }
@@ -62,8 +67,8 @@ void LatentStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   const int64_t width = config_.latent;
   decoder_.run(ctx, outputs, [&](const CodecPass& pass) {
     const View latent = take_rows(ctx, pass.frames(), config_.decoder.hidden);
-    const Arena::Mark pass_mark(ctx.arena);
-    const View rows = take_rows(ctx, pass.frames(), width);
+    const Arena::Mark pass_mark(ctx.arena), pass_host_mark(ctx.host);
+    const View rows = ctx.host.take({pass.frames(), width}, DType::kF32);
     for (const PassPart& part : pass.parts()) {
       const ChunkJob& job = jobs[part.job];
       const float* from = job.values.data() + (job.left + part.from) * width;
@@ -71,9 +76,10 @@ void LatentStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
       for (int64_t i = 0; i < part.frames * width; ++i)
         to[i] = from[i] * deviation_.f32()[i % width] + mean_.f32()[i % width];
     }
-    linear(ctx, out_, rows, latent);
+    linear(ctx, out_, upload(ctx, rows), latent);
     return latent;
   });
+  synchronize(ctx);
   const int64_t rising = config_.decoder.sample_rate / 200;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const int64_t end = std::min(rising, begins[i] + std::ssize(jobs[i].out));
@@ -100,7 +106,7 @@ PocketTts::PocketTts(const LoadSpec& spec)
       },
       {"flow_lm.speaker_proj_weight", "mimi.encoder.*", "mimi.encoder_transformer.*",
        "mimi.downsample.*"});
-  move_networks(spec, *lm_);
+  move_networks(spec, *lm_, *stage_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);
   load_voices(spec);

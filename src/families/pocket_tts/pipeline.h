@@ -30,6 +30,8 @@ class LatentStage : public ChunkStage {
   }
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  void move_to(Device device);
+  Device device() const override { return decoder_.device(); }
   size_t bytes() const { return decoder_.bytes() + out_.bytes(); }
 
  private:

@@ -31,14 +31,14 @@ std::unique_ptr<StreamState> VaeStage::open(Bundle) const {
 }
 
 void VaeStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const Arena::Mark mark(ctx.host);
   const std::span<syrinx::LatentJob> inner = take_array<syrinx::LatentJob>(ctx, std::ssize(jobs));
   const auto width = static_cast<size_t>(in_width());
   for (size_t i = 0; i < jobs.size(); ++i) {
     const ChunkJob& job = jobs[i];
     const auto from = job.values.subspan(static_cast<size_t>(job.left) * width,
                                          static_cast<size_t>(job.fresh) * width);
-    const View latents = take_rows(ctx, job.fresh, in_width());
+    const View latents = ctx.host.take({job.fresh, in_width()}, DType::kF32);
     for (size_t k = 0; k < from.size(); ++k) latents.f32()[k] = from[k] / factor_ - bias_;
     inner[i] = {
         &static_cast<CodecStream*>(job.state)->state, {latents.f32(), from.size()}, job.out};
@@ -65,7 +65,7 @@ VibeVoice::VibeVoice(const LoadSpec& spec)
       },
       {"model.acoustic_tokenizer.encoder.*", "model.tts_language_model.embed_tokens.*",
        "model.language_model.norm.*"});
-  move_networks(spec, *lm_);
+  move_networks(spec, *lm_, *stage_);
   const Link links[] = {{"vae", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);
   load_voices(spec);

@@ -22,6 +22,8 @@ class VaeStage : public ChunkStage {
   FrameType out() const override { return {Flow::kSamples, static_cast<int>(config_.vae.hop())}; }
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  void move_to(Device device) { decoder_.move_to(device); }
+  Device device() const override { return decoder_.device(); }
   size_t bytes() const { return decoder_.bytes(); }
 
  private:

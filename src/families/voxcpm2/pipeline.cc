@@ -51,7 +51,7 @@ std::unique_ptr<StreamState> VaeStage::open(Bundle bundle) const {
 }
 
 void VaeStage::hear_contexts(StepContext& ctx, std::span<const ChunkJob> jobs) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const Arena::Mark mark(ctx.host);
   const std::span<LatentJob> inner = take_array<LatentJob>(ctx, std::ssize(jobs));
   size_t count = 0;
   for (const ChunkJob& job : jobs) {
@@ -59,10 +59,13 @@ void VaeStage::hear_contexts(StepContext& ctx, std::span<const ChunkJob> jobs) c
     if (stream.context.empty()) continue;
     const int64_t samples =
         std::ssize(stream.context) / config_.latent() * config_.vae.decoder_hop();
-    const View unheard = ctx.arena.take({samples}, DType::kF32);
+    const View unheard = ctx.host.take({samples}, DType::kF32);
     inner[count++] = {&stream.state, stream.context, {unheard.f32(), static_cast<size_t>(samples)}};
   }
-  if (count > 0) vae_.run(ctx, inner.first(count));
+  if (count > 0) {
+    vae_.run(ctx, inner.first(count));
+    synchronize(ctx);  // before the memory of `unheard` is released
+  }
   for (const ChunkJob& job : jobs) stream_of(job).context.clear();
 }
 
@@ -86,8 +89,8 @@ VoxCpm2::VoxCpm2(const LoadSpec& spec) {
   const Weights lm = lm_scope(*weights_);
   lm_ = load_part(spec, "ar", *weights_,
                   [&] { return std::make_unique<LatentLm>(config_, lm, spec.weights); });
-  move_networks(spec, *lm_);
   load_vae(spec);
+  move_networks(spec, *lm_, *vae_);
   stage_ = std::make_unique<VaeStage>(config_, *vae_);
   const Link links[] = {{"vae", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);

@@ -19,6 +19,7 @@ namespace syrinx::voxcpm2 {
 class VaeStage : public ChunkStage {
  public:
   VaeStage(const ModelConfig& config, const AudioVaeDecoder& vae) : config_(config), vae_(vae) {}
+  Device device() const override { return vae_.device(); }
   FrameType in() const override { return {Flow::kRows, static_cast<int>(config_.patch_width())}; }
   FrameType out() const override {
     return {Flow::kSamples, static_cast<int>(config_.patch_samples())};

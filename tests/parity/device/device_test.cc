@@ -66,6 +66,11 @@ const Model kModels[] = {
     {"qwen3_omni", "qwen3_omni/published", "", 5, 0, "", 3},
 };
 
+/// Models whose flow, vocoder or codec runs on the CPU.
+constexpr std::string_view kCodecsOnCpu[] = {"cosyvoice2",       "cosyvoice3", "chatterbox",
+                                             "chatterbox_turbo", "opuslm",     "glm4_voice",
+                                             "voxtral_tts"};
+
 std::string golden_dir(const Model& model) {
   const size_t slash = model.dir.find('/');
   return parity_dir() + model.dir.substr(0, slash) + "/golden" +
@@ -195,6 +200,8 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
   const Model& model = GetParam();
   const auto server = engine(model, WeightType::kF32);
   EXPECT_EQ(server->pipeline().graph().ar().device(), kGpu);
+  const Node& codec = server->pipeline().graph().nodes().back();
+  EXPECT_EQ(codec.chunk->device() == kGpu, std::ranges::count(kCodecsOnCpu, model.name) == 0);
   const std::vector<float> got = samples(*submit(*server, golden_request(model)));
   if (model.frames > 4) {
     double replayed = 0, recalled = 0;
