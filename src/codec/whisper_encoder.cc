@@ -12,10 +12,10 @@ namespace {
 
 constexpr int64_t kLookPiece = 512;  // mel frames computed together
 
-DecoderConfig encoder_blocks(const WhisperEncoderConfig& c) {
+DecoderConfig encoder_blocks(const WhisperEncoderConfig& c, WeightType type) {
   DecoderConfig d = whisper_blocks(c.layers, c.width, c.heads, c.ffn);
   // With 8 bits, q, k and v would cause most of the error in the rows (decision 0012).
-  d.wide_qkv = true;
+  d.wide_qkv = type != WeightType::kF32;
   return d;
 }
 
@@ -120,7 +120,7 @@ WhisperEncoder::WhisperEncoder(const WhisperEncoderConfig& config, const Weights
       conv1_(load_whisper_conv(weights.scope("conv1"), config.width, config.mels, type)),
       conv2_(load_whisper_conv(weights.scope("conv2"), config.width, config.width, type)),
       positions_(weights.f32("embed_positions.weight", {kRows, config.width})),
-      blocks_(encoder_blocks(config), weights, type) {}
+      blocks_(encoder_blocks(config, type), weights, type) {}
 
 size_t WhisperEncoder::bytes() const {
   return conv1_.bytes() + conv2_.bytes() + positions_.bytes() + blocks_.bytes();

@@ -128,6 +128,8 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
 }  // namespace
 
 KvPool KvPool::copy_to(Device device) const {
+  SYRINX_CHECK(device == device_ || spec_.dtype != DType::kBF16,
+               "[kv_pool] a cache of bf16 has different layouts on the CPU and on a GPU");
   KvPool copy(spec_, pages_, device);
   copy_bytes(copy.memory_, device, memory_, device_,
              page_bytes(spec_) * static_cast<size_t>(pages_));
@@ -283,6 +285,9 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
   common.cap = spec.cap;
   common.window = spec.window;
   common.causal = spec.causal;
+#if defined(__x86_64__)
+  if (cpu_features().avx512_bf16) common.pair_product = &pair_product_avx512bf16;
+#endif
   const int64_t lanes = tiling.lanes;
   const auto head = [&](int64_t lane) {
     return static_cast<const char*>(pool.keys(layer, 0, static_cast<int>(lane / tiling.parts)));

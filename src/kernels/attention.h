@@ -15,9 +15,9 @@
 
 namespace syrinx {
 
-/// The sizes and the type of a cache. dtype is f32, f16, bf16 or i8. i8 stores 8 bits per number
-/// and one f32 scale per position, head and part (K or V). It has half the memory traffic of f16,
-/// and an error of about 0.4 % of a row's largest number.
+/// The sizes and the type of a cache. dtype is f32, f16, bf16 or i8. bf16, for encoders, rounds q
+/// and the weights of positions, too. i8 stores 8 bits per number and an f32 scale per position,
+/// head and part (K or V). It has half the memory traffic of f16, and an error of about 0.4 %.
 struct KvSpec {
   int layers = 0;
   int kv_heads = 0;
@@ -28,9 +28,9 @@ struct KvSpec {
 /// The memory of all pages. The caller assigns the pages to sequences. Pages are zero at first and
 /// use no physical memory before they are written. Layout: [layer][page][kv_head]{K
 /// [head_dim][kPageRows], V [kPageRows][head_dim]}. K and V are read in memory order, one vector
-/// per 8 positions (K) or 8 columns (V), without horizontal sums. i8 stores pairs next to each
-/// other, for products of pairs: K [head_dim / 2][kPageRows][2], scales [kPageRows], V [kPageRows /
-/// 2][head_dim][2], scales [kPageRows].
+/// per 8 positions (K) or 8 columns (V), without horizontal sums. i8, and bf16 on the CPU, store
+/// pairs next to each other, for products of pairs: K [head_dim / 2][kPageRows][2], V [kPageRows /
+/// 2][head_dim][2]; in i8 each is followed by scales [kPageRows].
 class KvPool {
  public:
   static constexpr int kPageRows = 32;  // positions; 32 f16 keys fill a cache line

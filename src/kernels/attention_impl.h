@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu/pair_product.h"
 #include "tensor/tensor.h"
 
 namespace syrinx {
@@ -33,6 +34,8 @@ struct AttentionTile {
   int window = 0;
   bool causal = true;
   int64_t begin = 0, end = INT64_MAX;  ///< positions to which rows may attend
+  /// The product for a cache of bf16; null: that of simd.h's vectors.
+  void (*pair_product)(const PairProduct& p) = nullptr;
 
   /// The memory that this thread will probably read next. It is only prefetched here. Null if it is
   /// not known.
@@ -48,6 +51,9 @@ struct AttentionTile {
   const char* page(int64_t index) const { return head + table[place(index)] * page_bytes; }
   int64_t place(int64_t index) const { return index < max_pages ? index : index % max_pages; }
 };
+
+/// Returns whether the numbers of a page are stored in pairs, next to each other.
+inline bool in_pairs(DType dtype) { return dtype == DType::kI8 || dtype == DType::kBF16; }
 
 /// Returns the bytes of the keys (or the values) of one head in one page. For kI8 they include an
 /// f32 scale per row.

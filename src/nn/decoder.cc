@@ -78,7 +78,7 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   }
   const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
   const WeightType most = all_but_down(type);
-  const WeightType of_qkv = c.wide_qkv && is_quantized(type) ? WeightType::kBF16 : most;
+  const WeightType of_qkv = c.wide_qkv ? WeightType::kBF16A16 : most;
   if (names.qkv) {
     qkv = load(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, c, of_qkv);
   } else {
@@ -459,7 +459,8 @@ void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRan
   }
   SYRINX_CHECK(row_begin[count] == x.shape[0], "[run_whole] ", x.shape[0],
                " rows, the sequences have ", row_begin[count]);
-  KvSpec spec = encoder.config().kv_spec(DType::kF32);
+  const bool narrow = encoder.config().wide_qkv && ctx.device == Device::kCpu;
+  KvSpec spec = encoder.config().kv_spec(narrow ? DType::kBF16 : DType::kF32);
   spec.layers = 1;
   const View memory =
       ctx.arena.take({held * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);

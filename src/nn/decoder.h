@@ -92,7 +92,7 @@ struct DecoderConfig {
   float score_cap = 0;             ///< as AttentionSpec::cap
   std::vector<float> slopes = {};  ///< as AttentionSpec::slopes; CPU only
   bool causal = true;
-  bool wide_qkv = false;  ///< whether q, k and v are bf16 if other linears have fewer bits
+  bool wide_qkv = false;  ///< whether q, k and v, and run_whole()'s cache, are bf16
   NormKind norm = NormKind::kRms;
   float norm_offset = 0;  ///< number added to the weights of all RMS norms
   NormOrder norm_order = NormOrder::kBefore;
@@ -221,7 +221,7 @@ class Decoder {
 };
 
 /// Runs blocks of an encoder (not causal) in place over x [N, H]: the rows of one sequence, or of
-/// sequences of `length` rows each. The f32 cache exists only during the call.
+/// sequences of `length` rows each. The cache exists only during the call.
 void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,
                int64_t length = 0);
 /// Does the same for sequences of different lengths, whose sum is N.

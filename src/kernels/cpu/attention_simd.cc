@@ -34,10 +34,6 @@ struct F16 {
   using T = uint16_t;
   static SYRINX_INLINE V8 get(const T* p) { return load(p); }
 };
-struct BF16 {
-  using T = uint16_t;
-  static SYRINX_INLINE V8 get(const T* p) { return load_bf16(p); }
-};
 
 /// Computes C[i][0 .. 8N) += sum over k of A[i][k] B[k][0 .. 8N), i < M. Also prefetches `next`,
 /// the memory that is read after B, at the same offsets.
@@ -169,6 +165,41 @@ void product_q8(int m, int64_t columns, const int16_t* a, int64_t a_stride, cons
   if (columns) product_q8_rows<1>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
 }
 
+/// Computes M rows and 8N columns of a PairProduct.
+template <int M, int N>
+SYRINX_INLINE void pair_tile(const PairProduct& p, const uint16_t* a, const uint16_t* b, float* c) {
+  V8 acc[M][N];
+  for (int i = 0; i < M; ++i)
+    for (int j = 0; j < N; ++j) acc[i][j] = p.add ? load(c + i * p.c_stride + 8 * j) : all(0);
+  for (int64_t k = 0; k < p.depth; ++k) {
+    FloatPairs x[M];
+    for (int i = 0; i < M; ++i) x[i] = all_bf16_pair(a + i * p.a_stride + 2 * k);
+    for (int j = 0; j < N; ++j) {
+      const FloatPairs y = load_bf16_pairs(b + k * p.b_stride + 16 * j);
+      for (int i = 0; i < M; ++i)
+        acc[i][j] = fma(x[i].first, y.first, fma(x[i].second, y.second, acc[i][j]));
+    }
+  }
+  for (int i = 0; i < M; ++i)
+    for (int j = 0; j < N; ++j) store(c + i * p.c_stride + 8 * j, acc[i][j]);
+}
+
+template <int N>
+SYRINX_INLINE void pair_rows(const PairProduct& p, int64_t column) {
+  const uint16_t *a = p.a, *b = p.b + 2 * column;
+  float* c = p.c + column;
+  int left = p.rows;
+  for (; left >= 4; left -= 4, a += 4 * p.a_stride, c += 4 * p.c_stride)
+    pair_tile<4, N>(p, a, b, c);
+  for (; left > 0; --left, a += p.a_stride, c += p.c_stride) pair_tile<1, N>(p, a, b, c);
+}
+
+void pair_product(const PairProduct& p) {
+  int64_t column = 0;
+  for (; column + 16 <= p.columns; column += 16) pair_rows<2>(p, column);
+  if (column < p.columns) pair_rows<1>(p, column);
+}
+
 /// Replaces the scores of one block by weights e^(score - top), and 0 for positions outside [low,
 /// high). Returns the factor by which the results of earlier blocks must be multiplied.
 /// `slope` [j] is added to the scores, unless it is null.
@@ -189,7 +220,7 @@ SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high
   const V8 shift = all(higher);
   V8 mass = all(0);
   for (int j = 0; j < width; j += 8) {
-    const V8 w = exp(sub(load(s + j), shift));
+    const V8 w = exp_of_negative(sub(load(s + j), shift));
     store(s + j, w);
     mass = add(mass, w);
   }
@@ -199,7 +230,7 @@ SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high
   return keep;
 }
 
-/// A cache of f32, f16 or bf16. q and the weights are f32.
+/// A cache of f32 or f16. q and the weights are f32.
 template <typename Type>
 class FloatCache {
  public:
@@ -218,7 +249,8 @@ class FloatCache {
 
   /// Computes the scores of one page, not yet scaled. scores [vectors][kBlock].
   void score(const char* keys, const char* next, float* scores) const {
-    for (int i = 0; i < vectors_; ++i) std::fill_n(scores + i * kBlock, kRows, 0.f);
+    for (int i = 0; i < vectors_; ++i)
+      for (int j = 0; j < kRows; j += 8) store(scores + i * kBlock + j, all(0));
     product_any<Type>(vectors_, kRows, q_, dim_, at(keys), kRows, dim_, scores, kBlock, at(next));
   }
 
@@ -238,6 +270,56 @@ class FloatCache {
   static const T* at(const char* p) { return reinterpret_cast<const T*>(p); }
   int vectors_, dim_;
   alignas(64) float q_[kVectors * kDim];
+};
+
+/// A cache of bf16. q and the weights are rounded to bf16.
+class PairCache {
+ public:
+  explicit PairCache(const AttentionTile& t) : vectors_(t.rows * t.group), dim_(t.dim) {
+    for (int i = 0; i < vectors_; ++i) {
+      const float* from = t.q + (i / t.group) * t.q_stride + int64_t{i % t.group} * dim_;
+      for (int d = 0; d < dim_; d += 8) store_bf16(q_ + i * dim_ + d, load(from + d));
+    }
+    product_ = t.pair_product ? t.pair_product : &pair_product;
+  }
+
+  static const char* values(const char* keys, int dim) { return keys + kRows * 2 * dim; }
+
+  void score(const char* keys, const char*, float* scores) const {
+    product_({q_, at(keys), scores, dim_, 2 * kRows, kBlock, vectors_, kRows, dim_ / 2});
+  }
+
+  void begin_mix(const float* weights, const char* const*, int64_t skip, int64_t count) {
+    for (int i = 0; i < vectors_; ++i)
+      for (int64_t p = skip; p < count; p += 8)
+        store_bf16(weights_ + i * kBlock + p, load(weights + i * kBlock + p));
+  }
+
+  void mix(const float*, int64_t p, const char* values, const char*, int64_t count,
+           float* mixed) const {
+    const int64_t pairs = count / 2;
+    PairProduct call{weights_ + p, at(values), mixed, kBlock, 2 * dim_,
+                     dim_,         vectors_,   dim_,  pairs,  true};
+    product_(call);
+    if (count % 2 == 0) return;
+    // The row behind the last one was never written and may be NaN, so it is replaced by zeros.
+    alignas(64) uint16_t last[2 * kDim];
+    for (int d = 0; d < dim_; ++d) {
+      last[2 * d] = call.b[pairs * call.b_stride + 2 * d];
+      last[2 * d + 1] = 0;
+    }
+    call.a += 2 * pairs, call.b = last, call.depth = 1;
+    product_(call);
+  }
+
+  void end_mix(float*) const {}
+
+ private:
+  static const uint16_t* at(const char* p) { return reinterpret_cast<const uint16_t*>(p); }
+  int vectors_, dim_;
+  void (*product_)(const PairProduct& p);
+  alignas(64) uint16_t q_[kVectors * kDim];
+  alignas(64) uint16_t weights_[kVectors * kBlock];
 };
 
 /// A cache of 8-bit numbers with one scale per row: sums of products are exact integers.
@@ -382,13 +464,22 @@ void attend(const AttentionTile& t) {
     case DType::kI8:
       return attend_as<Q8Cache>(t);
     default:
-      return attend_as<FloatCache<BF16>>(t);
+      return attend_as<PairCache>(t);
   }
 }
 
 void write_kv_row(const KvRow& row) {
   alignas(64) uint16_t half[kDim];
   const int dim = row.dim;
+  if (row.dtype == DType::kBF16) {
+    auto* pairs = reinterpret_cast<uint16_t*>(row.keys);
+    for (int d = 0; d < dim; d += 8) store_bf16(half + d, load(row.k + d));
+    for (int d = 0; d < dim; ++d) pairs[d / 2 * 2 * kRows + 2 * row.slot + d % 2] = half[d];
+    for (int d = 0; d < dim; d += 8) store_bf16(half + d, load(row.v + d));
+    uint16_t* to = pairs + kRows * dim + row.slot / 2 * 2 * dim + row.slot % 2;
+    for (int d = 0; d < dim; ++d) to[2 * d] = half[d];
+    return;
+  }
   if (row.dtype == DType::kI8) {
     char* values = row.keys + kRows * (dim + 4);
     alignas(64) int8_t k[kDim], v[kDim];
@@ -411,13 +502,9 @@ void write_kv_row(const KvRow& row) {
     to_f16(row.v, dim, keys + (kRows + row.slot) * dim);
     return;
   }
-  if (row.dtype == DType::kF32) {
-    auto* keys = reinterpret_cast<float*>(row.keys);
-    for (int d = 0; d < dim; ++d) keys[d * kRows + row.slot] = row.k[d];
-    std::memcpy(keys + (kRows + row.slot) * dim, row.v, sizeof(float) * dim);
-    return;
-  }
-  ref::write_kv_row(row);
+  auto* keys = reinterpret_cast<float*>(row.keys);
+  for (int d = 0; d < dim; ++d) keys[d * kRows + row.slot] = row.k[d];
+  std::memcpy(keys + (kRows + row.slot) * dim, row.v, sizeof(float) * dim);
 }
 
 }  // namespace syrinx::simd

@@ -15,7 +15,8 @@
 //   magnitude_bits (in the order of magnitudes, NaN above all), largest_bits (their largest as a
 //   float); store_int16, store_int8 (nearest even, saturating);
 //   Pair (all_pair: two int16 for all lanes), Pairs (load_pairs: two int8 for each lane),
-//   add_products: c + their products, exactly.
+//   add_products: c + their products, exactly; bf16: store_bf16 (to nearest even; NaN stays NaN),
+//   FloatPairs (load_bf16_pairs: two numbers for each lane; all_bf16_pair: for all lanes).
 #pragma once
 
 #include <cstdint>
@@ -32,13 +33,10 @@ namespace {  // one copy per file: they must not be merged with code for other m
 #include "kernels/cpu/simd_avx2.h"
 #endif
 
-/// Computes e^x. Relative error < 2e-7; 0 below -87.3 (no denormals), exp(0) is exactly 1,
-/// saturates near 3.4e38; NaN stays NaN. Degree 6 after reduction to |r| <= ln2 / 2 (Cephes expf).
-SYRINX_INLINE V8 exp(V8 x) {
-  const V8 low = all(-87.33654f);
-  const Mask alive = not_less(x, low);
-  x = max(low, min(all(88.72283f), x));  // if x is NaN, min and max return it
-  const V8 n = round(mul(x, all(1.44269504088896341f)));
+/// Returns e^(x - n ln2) for the n of the power 2^n nearest to e^x. Degree 6 after reduction to |r|
+/// <= ln2 / 2 (Cephes expf).
+SYRINX_INLINE V8 exp_rest(V8 x, V8& n) {
+  n = round(mul(x, all(1.44269504088896341f)));
   V8 r = fnma(n, all(0.693359375f), x);
   r = fnma(n, all(-2.12194440e-4f), r);
   V8 p = all(1.9875691500e-4f);
@@ -47,10 +45,28 @@ SYRINX_INLINE V8 exp(V8 x) {
   p = fma(p, r, all(4.1665795894e-2f));
   p = fma(p, r, all(1.6666665459e-1f));
   p = fma(p, r, all(5.0000001201e-1f));
-  p = add(fma(p, mul(r, r), r), all(1.f));
+  return add(fma(p, mul(r, r), r), all(1.f));
+}
+
+/// Computes e^x. Relative error < 2e-7; 0 below -87.3 (no denormals), exp(0) is exactly 1,
+/// saturates near 3.4e38; NaN stays NaN.
+SYRINX_INLINE V8 exp(V8 x) {
+  const V8 low = all(-87.33654f);
+  const Mask alive = not_less(x, low);
+  V8 n;
+  const V8 p = exp_rest(max(low, min(all(88.72283f), x)), n);  // min and max return a NaN x
   // Multiplies by 2^n in two steps: n may be 128, which one exponent cannot express.
   const I8 e = to_int(n), low_half = half(e);
   return keep(alive, mul(mul(p, pow2(low_half)), pow2(sub(e, low_half))));
+}
+
+/// Computes exp(x) for x <= 0 or NaN, in fewer steps.
+SYRINX_INLINE V8 exp_of_negative(V8 x) {
+  const V8 low = all(-87.33654f);
+  const Mask alive = not_less(x, low);
+  V8 n;
+  const V8 p = exp_rest(max(low, x), n);
+  return keep(alive, mul(p, pow2(to_int(n))));
 }
 
 /// Computes sin(x - n pi) for multiples n of 1/2 with |x - n pi| <= pi / 2; n pi is subtracted in

@@ -21,11 +21,11 @@ SYRINX_INLINE V8 load(const uint16_t* f16) {
   const float16x8_t v = vreinterpretq_f16_u16(vld1q_u16(f16));
   return {vcvt_f32_f16(vget_low_f16(v)), vcvt_high_f32_f16(v)};
 }
-SYRINX_INLINE V8 load_bf16(const uint16_t* p) {
-  const uint16x8_t v = vld1q_u16(p);
+SYRINX_INLINE V8 widen_bf16(uint16x8_t v) {
   return {vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(v), 16)),
           vreinterpretq_f32_u32(vshll_high_n_u16(v, 16))};
 }
+SYRINX_INLINE V8 load_bf16(const uint16_t* p) { return widen_bf16(vld1q_u16(p)); }
 SYRINX_INLINE void store(float* p, V8 v) {
   vst1q_f32(p, v.low);
   vst1q_f32(p + 4, v.high);
@@ -165,4 +165,26 @@ SYRINX_INLINE I8 add_products(Pair x, Pairs y, I8 c) {
   c.high = vmlal_high_lane_s16(c.high, y.first, x, 0);
   c.high = vmlal_high_lane_s16(c.high, y.second, x, 1);
   return c;
+}
+
+SYRINX_INLINE uint16x4_t to_bf16(float32x4_t v) {
+  const uint32x4_t bits = vreinterpretq_u32_f32(v);
+  const uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
+  const uint32x4_t rounded = vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff)));
+  // The addition could change a NaN to a number.
+  const uint32x4_t nan = vorrq_u32(bits, vdupq_n_u32(0x400000));
+  return vshrn_n_u32(vbslq_u32(vceqq_f32(v, v), rounded, nan), 16);
+}
+SYRINX_INLINE void store_bf16(uint16_t* p, V8 v) {
+  vst1q_u16(p, vcombine_u16(to_bf16(v.low), to_bf16(v.high)));
+}
+struct FloatPairs {
+  V8 first, second;
+};
+SYRINX_INLINE FloatPairs load_bf16_pairs(const uint16_t* p) {
+  const uint16x8x2_t v = vld2q_u16(p);
+  return {widen_bf16(v.val[0]), widen_bf16(v.val[1])};
+}
+SYRINX_INLINE FloatPairs all_bf16_pair(const uint16_t* p) {
+  return {widen_bf16(vdupq_n_u16(p[0])), widen_bf16(vdupq_n_u16(p[1]))};
 }

@@ -14,10 +14,10 @@ constexpr int kRows = KvPool::kPageRows;
 /// Return the index of number d of row `slot`, in the keys and in the values. With kI8, a row also
 /// has a scale.
 int64_t key_at(int d, int64_t slot, DType dtype) {
-  return dtype == DType::kI8 ? int64_t{d / 2} * 2 * kRows + slot * 2 + d % 2 : d * kRows + slot;
+  return in_pairs(dtype) ? int64_t{d / 2} * 2 * kRows + slot * 2 + d % 2 : d * kRows + slot;
 }
 int64_t value_at(int d, int64_t slot, int dim, DType dtype) {
-  return dtype == DType::kI8 ? slot / 2 * 2 * dim + d * 2 + slot % 2 : slot * dim + d;
+  return in_pairs(dtype) ? slot / 2 * 2 * dim + d * 2 + slot % 2 : slot * dim + d;
 }
 const float* scales(const char* part, int dim) {
   return reinterpret_cast<const float*>(part + int64_t{kRows} * dim);
