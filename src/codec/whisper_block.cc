@@ -7,9 +7,10 @@
 
 namespace syrinx {
 
-PackedConv1d load_whisper_conv(const Weights& weights, int64_t out, int64_t in, WeightType type) {
+PackedConv1d load_whisper_conv(const Weights& weights, int64_t out, int64_t in, WeightType type,
+                               WeightType narrow) {
   return PackedConv1d::pack(weights.take("weight", {out, in, 3}), weights.take("bias", {out}), 1,
-                            type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
+                            type == WeightType::kF32 ? type : narrow);
 }
 
 WhisperBlock::Past::Past(int64_t layers, int64_t heads, int64_t dim, int64_t most_rows, DType type)

@@ -19,8 +19,9 @@ struct WhisperBlockNames {
 };
 
 /// Loads one of the convolutions of three taps before the blocks. Convolutions have few weights, so
-/// they are kept in f32 or bf16.
-PackedConv1d load_whisper_conv(const Weights& weights, int64_t out, int64_t in, WeightType type);
+/// they are kept in f32 or bf16. `narrow`: the type if `type` is not f32.
+PackedConv1d load_whisper_conv(const Weights& weights, int64_t out, int64_t in, WeightType type,
+                               WeightType narrow = WeightType::kBF16);
 
 /// One block with its weights.
 class WhisperBlock {

@@ -117,8 +117,10 @@ WhisperEncoder::WhisperEncoder(const WhisperEncoderConfig& config, const Weights
                                WeightType type)
     : config_(config),
       mel_(whisper_mel(static_cast<int>(config.mels))),
-      conv1_(load_whisper_conv(weights.scope("conv1"), config.width, config.mels, type)),
-      conv2_(load_whisper_conv(weights.scope("conv2"), config.width, config.width, type)),
+      conv1_(load_whisper_conv(weights.scope("conv1"), config.width, config.mels, type,
+                               WeightType::kBF16A16)),
+      conv2_(load_whisper_conv(weights.scope("conv2"), config.width, config.width, type,
+                               WeightType::kBF16A16)),
       positions_(weights.f32("embed_positions.weight", {kRows, config.width})),
       blocks_(encoder_blocks(config, type), weights, type) {}
 
