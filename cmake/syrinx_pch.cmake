@@ -1,5 +1,5 @@
 # Headers that most files read are compiled once, where SYRINX_PCH is on:
-#   syrinx_use_pch(target library|server|test)    cmake/pch/<which>.h
+#   syrinx_use_pch(target library|cold|server|test)    cmake/pch/<which>.h; cold: library.h for COLD targets
 # The first target of each kind compiles them, and the others use the result, so their options are the
 # same. For tests, a separate program does this, so that building one test does not build another. Every
 # file still includes the headers that it needs; a build without SYRINX_PCH detects missing ones.
@@ -25,7 +25,8 @@ function(syrinx_use_pch target which)
   if(owner)
     target_precompile_headers(${target} REUSE_FROM ${owner})
   else()
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch/${which}.h)
+    string(REPLACE cold library header ${which})
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch/${header}.h)
     set_property(GLOBAL PROPERTY syrinx_pch_${which} ${target})
   endif()
 endfunction()
