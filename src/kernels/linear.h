@@ -71,7 +71,7 @@ void linear(StepContext& ctx, const PackedLinear& w, const View& x, const View& 
 /// Computes out [N, O] += x [N, I] W^T + b, as at the end of a residual branch.
 void linear_add(StepContext& ctx, const PackedLinear& w, const View& x, const View& out);
 
-/// Computes out [N, O] = rms_norm(x) W^T + b (kernels/norm.h). weight [I] f32. On a GPU, up to 128
+/// Computes out [N, O] = rms_norm(x) W^T + b (kernels/norm.h). weight [I] f32. On a GPU, up to 64
 /// rows need one launch, with the same bits.
 void linear_normed(StepContext& ctx, const PackedLinear& w, const View& x, const View& weight,
                    float eps, const View& out);

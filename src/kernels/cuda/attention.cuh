@@ -364,6 +364,8 @@ template <int kVectors, DType kType, bool kSpread>
 __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ AttentionCall call) {
   constexpr int kOwn = (kVectors * kMaxDim + kThreads - 1) / kThreads;  // columns per thread
   __shared__ Room<kVectors> room;
+  gpu::allow_next();
+  gpu::wait_for_earlier();
   const int b = static_cast<int>(blockIdx.y);
   const auto place = static_cast<int>(kSpread ? blockIdx.z : blockIdx.x);
   const int32_t row0 = call.row_begin[b];
@@ -473,11 +475,11 @@ inline void launch_attention(StepContext& ctx, AttentionCall call, const Attenti
       z <= kMostBlocks) {
     call.partial = take<float>(ctx, items * size.max_groups * vectors * (call.dim + 2));
     call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());
-    gpu::launch("paged_attention", spread, dim3(static_cast<unsigned>(size.max_groups), b, z),
-                kThreads, static_cast<size_t>(shared), stream_of(ctx), call);
+    gpu::launch_early("paged_attention", spread, dim3(static_cast<unsigned>(size.max_groups), b, z),
+                      kThreads, static_cast<size_t>(shared), stream_of(ctx), call);
   } else {
-    gpu::launch("paged_attention", plain, dim3(z, b), kThreads, static_cast<size_t>(shared),
-                stream_of(ctx), call);
+    gpu::launch_early("paged_attention", plain, dim3(z, b), kThreads, static_cast<size_t>(shared),
+                      stream_of(ctx), call);
   }
 }
 

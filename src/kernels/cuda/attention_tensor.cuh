@@ -62,6 +62,8 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 3 : 2)
   constexpr int kVectors = 16 * kTiles, kColumns = kMostTensorDim / 8 / kWarps;
   __shared__ float tops[kWarps][kVectors];
   __shared__ int32_t firsts[kVectors], lasts[kVectors];  // positions that each vector sees
+  gpu::allow_next();
+  gpu::wait_for_earlier();
   const int b = static_cast<int>(blockIdx.y);
   const auto place = static_cast<int>(kSpread ? blockIdx.z : blockIdx.x);
   const int32_t row0 = call.row_begin[b];

@@ -74,6 +74,20 @@ __device__ inline T highest(T low, T high, F holds) {
   return low;
 }
 
+/// Queues a kernel of Begin::kEarly, see launch().
+template <typename... P, typename... A>
+void launch_early(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+                  Stream& stream, A... args) {
+  launch_as(early_wanted() ? Begin::kEarly : Begin::kAfter, name, kernel, grid, block, shared,
+            stream, args...);
+}
+/// Queues kernel(args...) on the stream. `name` is for messages.
+template <typename... P, typename... A>
+void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+            Stream& stream, A... args) {
+  launch_as(Begin::kAfter, name, kernel, grid, block, shared, stream, args...);
+}
+
 inline unsigned blocks_for(int64_t count, int64_t per_block) {
   return static_cast<unsigned>((count + per_block - 1) / per_block);
 }

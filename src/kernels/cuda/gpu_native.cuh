@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "kernels/cuda/begin.h"
 #include "tensor/cuda/cuda_check.h"
 
 // __builtin_clear_padding is required: padding in launch arguments would look like a difference, so
@@ -119,10 +120,35 @@ __device__ inline void prefetch(const void* p) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
+/// Lets the next kernel of the stream begin, if it may begin early, as soon as all blocks of this
+/// kernel have begun.
+__device__ inline void allow_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+/// Waits until the earlier kernels of the stream have ended and their results are visible. A kernel
+/// that may begin early calls it in every thread. Before this call, it may only read what no kernel
+/// writes, and may not use shared memory.
+__device__ inline void wait_for_earlier() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 template <typename T>
 __device__ inline T* dynamic_shared() {
   extern __shared__ __align__(16) unsigned char syrinx_dynamic_shared[];
   return reinterpret_cast<T*>(syrinx_dynamic_shared);
+}
+
+/// Returns the bytes of shared memory that a block of the current device may have.
+inline int most_shared() {
+  int most = 0, device = 0;
+  cuda::check(cudaGetDevice(&device), "device");
+  cuda::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+              "device");
+  return most;
 }
 
 /// Allows a kernel the device's largest dynamic shared memory, once per kernel. If each launch set
@@ -132,29 +158,47 @@ inline void allow_shared(const char* name, const void* kernel) {
   static std::unordered_set<const void*> allowed;
   const std::lock_guard lock(mutex);
   if (!allowed.insert(kernel).second) return;
-  int most = 0, device = 0;
   cudaFuncAttributes own{};
-  cuda::check(cudaGetDevice(&device), name);
-  cuda::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), name);
   cuda::check(cudaFuncGetAttributes(&own, kernel), name);
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   most - static_cast<int>(own.sharedSizeBytes)),
+                                   most_shared() - static_cast<int>(own.sharedSizeBytes)),
               name);
 }
 
-/// Queues kernel(args...) on the stream. `name` is for messages.
+/// Returns whether kernels of the current device may begin early.
+inline bool can_begin_early() {
+  static const bool can = [] {
+    int device = 0, major = 0;
+    cuda::check(cudaGetDevice(&device), "device");
+    cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+                "device");
+    return major >= 9;
+  }();
+  return can;
+}
+
 template <typename... P, typename... A>
-void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
-            Stream& stream, A... args) {
+void launch_as(Begin begin, const char* name, void (*kernel)(P...), dim3 grid, dim3 block,
+               size_t shared, Stream& stream, A... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   const auto to = static_cast<cudaStream_t>(stream.native());
+  const bool early = begin == Begin::kEarly && can_begin_early();
   const auto call = [=] {
     // The kernel's static arrays and this memory together may exceed the default of 48 KB.
     if (shared > 8u << 10) allow_shared(name, reinterpret_cast<const void*>(kernel));
-    kernel<<<grid, block, shared, to>>>(P(args)...);
-    cuda::check(cudaGetLastError(), name);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = to;
+    config.attrs = &attribute;
+    config.numAttrs = early ? 1 : 0;
+    cuda::check(cudaLaunchKernelEx(&config, kernel, P(args)...), name);
   };
-  stream.queue(call, kernel, grid, block, shared, P(args)...);
+  stream.queue(call, kernel, grid, block, shared, early, P(args)...);
 }
 
 }  // namespace syrinx::gpu

@@ -18,6 +18,7 @@
 #include "kernels/norm.h"
 #include "kernels/packed_matrix.h"
 #include "kernels/product_rows.h"
+#include "kernels/qkv.h"
 #include "kernels/sample.h"
 
 namespace syrinx::cuda {
@@ -256,6 +257,43 @@ TEST_P(RoundedRows, ManyRowsHaveTheBitsOfAFew) {
       }
     }
   }
+}
+
+/// Runs three layers for two sequences and returns the rows. `early`: SYRINX_GPU_PDL.
+std::vector<float> rows_of_layers(Device device, const char* early) {
+  constexpr int kDim = 64, kHidden = 128, kHeads = 2, kRows = 2;
+  setenv("SYRINX_GPU_PDL", early, 1);
+  fixture::Bench bench(1, device);
+  StepContext& ctx = bench.ctx;
+  const auto pack = [&](int64_t out, int64_t in, unsigned seed) -> const PackedLinear& {
+    return bench.weights(
+        PackedLinear::pack(fixture::random({out, in}, seed, 0.1f), WeightType::kBF16));
+  };
+  const PackedLinear &qkv = pack(4 * kDim, kHidden, 1), &o = pack(kHidden, kHidden, 2);
+  const PackedLinear &up = pack(2 * kHidden, kHidden, 3), &down = pack(kHidden, 2 * kHidden, 4);
+  const KvPool pool({1, 1, kDim, DType::kF16}, 6, device);
+  const std::vector<int32_t> row_begin{0, 1, 2}, kv_len{140, 5},
+      table{0, 1, 2, 3, 4, 5, 0, 0, 0, 0};
+  const Ragged ragged{row_begin, kv_len, table, 5};
+  const Tensor x = fixture::random({kRows, kHidden}, 5), norm = fixture::random({kHidden}, 6);
+  const View rows = bench.on(x), weight = bench.on(norm);
+  const View heads = ctx.arena.take({kRows, 4 * kDim}, DType::kF32);
+  const View mixed = ctx.arena.take({kRows, kHidden}, DType::kF32);
+  const View inner = ctx.arena.take({kRows, 2 * kHidden}, DType::kF32);
+  for (int layer = 0; layer < 3; ++layer) {
+    linear_normed(ctx, qkv, rows, weight, 1e-5f, heads);
+    attend_qkv(ctx, Qkv{heads, kHeads, 1, kDim}, pool, 0, ragged, {0.2f}, mixed);
+    linear_add(ctx, o, mixed, rows);
+    linear_normed(ctx, up, rows, weight, 1e-5f, inner);
+    linear_add(ctx, down, inner, rows);
+  }
+  bench.back();
+  unsetenv("SYRINX_GPU_PDL");
+  return {x.f32(), x.f32() + x.view().count()};
+}
+
+TEST_P(RoundedRows, KernelsThatBeginEarlyWaitForEarlierOnes) {
+  EXPECT_EQ(rows_of_layers(GetParam(), "on"), rows_of_layers(GetParam(), "off"));
 }
 
 TEST_P(RoundedRows, OnlyWhereTheProductWouldRoundThem) {

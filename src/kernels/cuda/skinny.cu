@@ -36,8 +36,8 @@ void go(StepContext& ctx, SkinnyCall call) {
     call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());
   }
   const int64_t shared = kInput == Input::kNormed ? normed_bytes(call.n, call.padded_k) : 0;
-  gpu::launch("linear", skinny<kTiles, kPanels, kQ8, kInput>, dim3(tiles, blocks, call.split),
-              32 * kSkinnyWarps, static_cast<size_t>(shared), stream_of(ctx), call);
+  gpu::launch_early("linear", skinny<kTiles, kPanels, kQ8, kInput>, dim3(tiles, blocks, call.split),
+                    32 * kSkinnyWarps, static_cast<size_t>(shared), stream_of(ctx), call);
 }
 
 template <int kTiles, bool kQ8, Input kInput>
@@ -100,6 +100,7 @@ void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const G
   } else {
     call.x = round_to_bf16(ctx, x, call.padded_k);
   }
+  call.prefetch = norm.weight != nullptr || gpu::early_wanted();
   if (w.type == WeightType::kQ8) {
     call.scales = reinterpret_cast<const uint16_t*>(static_cast<const char*>(call.weight) +
                                                     call.rows * call.padded_k);

@@ -33,6 +33,7 @@ struct SkinnyCall : SkinnyMatrix, SkinnyRows {
   float* partial = nullptr;  // if split > 1: [blocks][split][kPanels * 16 * 8 * kTiles]
   unsigned* counters = nullptr;
   GemmOut out;
+  bool prefetch = false;  // the block waits before it needs its weights
 };
 
 /// The activations of a product: call.x, or call.x_f32, or its norm in shared memory.
@@ -118,14 +119,12 @@ __device__ inline void prefetch_weights(const SkinnyMatrix& w) {
 /// Norms the rows of x_f32 to x.normed, in the first blocks, and waits for them. A block that
 /// would wait too long norms all rows itself, so no block needs another one to run. The upper half
 /// of *norm_state has a bit for each norming block, the lower half counts the blocks that have
-/// all rows. The last of these makes it zero. Meanwhile the block's weights move to the
-/// second-level cache. Not inlined, so that the kernel's loop is compiled as without it. The
-/// arguments are values, because this function would read the kernel's slower.
-template <int kPanels, bool kQ8>
-__device__ __attribute__((noinline)) void share_norms(SkinnyMatrix w, SkinnyRows x, float* factor) {
+/// all rows. The last of these makes it zero. Not inlined, so that the kernel's loop is compiled as
+/// without it. The arguments are values, because this function would read the kernel's slower.
+__device__ __attribute__((noinline)) inline void share_norms(SkinnyRows x, int64_t width,
+                                                             float* factor) {
   constexpr unsigned kFirst = 1u << (32 - kNormingBlocks), kAll = 0u - kFirst;
   __shared__ bool complete;
-  prefetch_weights<kPanels, kQ8>(w);
   const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
   const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   RowRange rows = normed_rows(x.n, blocks, block);
@@ -134,8 +133,8 @@ __device__ __attribute__((noinline)) void share_norms(SkinnyMatrix w, SkinnyRows
   do {
     for (int64_t row = rows.begin; row < rows.end; row += kSkinnyWarps) {
       const int64_t left = rows.end - row;
-      norm_rows(x, w.padded_k, row, left < kSkinnyWarps ? left : kSkinnyWarps,
-                x.normed + row * w.padded_k, w.padded_k, factor);
+      norm_rows(x, width, row, left < kSkinnyWarps ? left : kSkinnyWarps, x.normed + row * width,
+                width, factor);
     }
     __threadfence();
     __syncthreads();
@@ -239,12 +238,14 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles* kPanels <= 4 ? 2 : 
   constexpr int kStride = 20;
   __shared__ float room[kSkinnyWarps][kRows * kStride];
 
+  gpu::allow_next();
+  if (call.prefetch) prefetch_weights<kPanels, kQ8>(call);
+  gpu::wait_for_earlier();
   if constexpr (kInput == Input::kNormed) {
-    prefetch_weights<kPanels, kQ8>(call);
     norm_rows(call, call.padded_k, 0, call.n, gpu::dynamic_shared<uint16_t>(),
               normed_stride(call.padded_k), room[0]);
   } else if (kInput == Input::kBf16 && call.normed) {
-    share_norms<kPanels, kQ8>(call, call, room[0]);
+    share_norms(call, call.padded_k, room[0]);
   }
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int g = lane / 4, t = lane % 4;

@@ -34,8 +34,9 @@ std::mutex& machine_mutex() {
 
 }  // namespace
 
-DeviceAccess::DeviceAccess() : lock_(machine_mutex()) {
+DeviceAccess::DeviceAccess(bool to_launch) : lock_(machine_mutex()) {
   if (protection_key() >= 0) pkey_set(protection_key(), 0);
+  if (!to_launch) run_held();
 }
 
 DeviceAccess::~DeviceAccess() {

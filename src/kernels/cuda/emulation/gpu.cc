@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/emulation/memory.h"
@@ -55,8 +56,9 @@ struct Copy {
 struct Fiber {
   void* stack = nullptr;
   State state = State::kReady;
-  int turn = 0;   // index of the exchange buffer that is used next
-  int group = 0;  // number of groups of copies that were committed
+  bool waited = false;  // for the earlier kernel
+  int turn = 0;         // index of the exchange buffer that is used next
+  int group = 0;        // number of groups of copies that were committed
   std::vector<Copy> copies = {};
 };
 
@@ -78,13 +80,21 @@ struct Machine {
   Group block, warps[kThreads / kWarp];
   const std::function<void()>* body = nullptr;
   const char* name = "";
+  bool early = false;                              // each thread must wait for the earlier kernel
+  const std::function<void()>* earlier = nullptr;  // the kernel that has not run so far
   alignas(16) unsigned char room[kThreads / kWarp][2][kWarp][32];
-  alignas(128) unsigned char dynamic[227u << 10];  // the limit of a block's shared memory (H100)
+  alignas(128) unsigned char dynamic[kMostShared];
 };
 
+/// The machine that runs the current kernel: the second one if a kernel of the first one waits.
+Machine*& current_machine() {
+  static Machine* current = nullptr;
+  return current;
+}
 Machine& machine() {
-  static Machine one;
-  return one;
+  static Machine first;
+  if (current_machine() == nullptr) current_machine() = &first;
+  return *current_machine();
 }
 
 /// Returns the first fiber from `i` on that can run in this round; `end` if no fiber can run.
@@ -130,7 +140,9 @@ void pause(State why) {
 void entry() {
   Machine& m = machine();
   (*m.body)();
-  if (!m.fibers[m.current].copies.empty()) stuck("a thread ends and has copies that it began");
+  const Fiber& me = m.fibers[m.current];
+  if (!me.copies.empty()) stuck("a thread ends and has copies that it began");
+  if (m.early && !me.waited) stuck("a thread ends and did not wait for the earlier kernel");
   pause(State::kDone);
   std::abort();  // not reached: an ended fiber must not run again
 }
@@ -144,6 +156,7 @@ void prepare(int i) {
   Fiber& fiber = m.fibers[i];
   fiber.stack = sp;
   fiber.state = State::kReady;
+  fiber.waited = false;
   fiber.turn = fiber.group = 0;
 }
 
@@ -231,22 +244,33 @@ void* dynamic_memory() { return machine().dynamic; }
 
 int lane() { return machine().current % kWarp; }
 
-void run(const char* name, dim3 grid, dim3 block, size_t shared,
-         const std::function<void()>& thread) {
-  const DeviceAccess access;
+namespace {
+
+/// A kernel of run().
+struct Launch {
+  const char* name;
+  dim3 grid, block;
+  size_t shared;
+  bool early;
+  std::function<void()> thread;
+
+  /// Runs all blocks. `earlier` runs when the first thread waits for it, or before the kernel.
+  void run(const std::function<void()>& earlier) const;
+};
+
+void Launch::run(const std::function<void()>& earlier) const {
+  const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+  if (earlier && (!early || blocks == 0)) earlier();
+  if (blocks == 0) return;
   Machine& m = machine();
-  SYRINX_CHECK(block.y == 1 && block.z == 1 && block.x % kWarp == 0 && block.x <= kThreads, name,
-               ": unsupported block of ", block.x, " threads");
-  SYRINX_CHECK(shared <= sizeof(m.dynamic), name, ": a block may not have ", shared,
-               " bytes of shared memory");
   m.fibers.resize(block.x);
   m.body = &thread;
   m.name = name;
+  m.early = early;
+  m.earlier = early && earlier ? &earlier : nullptr;
   gridDim = grid;
   blockDim = block;
   threadIdx = dim3(0, 0, 0);
-  const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
-  if (blocks == 0) return;
   const Order order = next_order(blocks);
   for (uint64_t i = 0, at = order.first; i < blocks; ++i, at = (at + order.step) % blocks) {
     blockIdx = dim3(static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
@@ -254,6 +278,49 @@ void run(const char* name, dim3 grid, dim3 block, size_t shared,
     std::memset(m.dynamic, 0xff, shared);  // NaN, because shared memory is uninitialised
     run_block(static_cast<int>(block.x));
   }
+}
+
+/// The kernels that are held back: none, one, or one and an earlier one.
+std::vector<Launch>& held() {
+  static std::vector<Launch> all;
+  return all;
+}
+
+}  // namespace
+
+void run_held() {
+  const std::vector<Launch> all = std::exchange(held(), {});
+  if (all.empty()) return;
+  std::function<void()> earlier;
+  if (all.size() == 2) earlier = [&] { all[0].run({}); };
+  all.back().run(earlier);
+}
+
+void wait_for_earlier() {
+  Machine& m = machine();
+  m.fibers[m.current].waited = true;
+  if (m.earlier == nullptr) return;
+  static Machine second;
+  const auto* earlier = std::exchange(m.earlier, nullptr);
+  const dim3 places[] = {threadIdx, blockIdx, blockDim, gridDim};
+  current_machine() = &second;
+  (*earlier)();
+  current_machine() = &m;
+  threadIdx = places[0], blockIdx = places[1], blockDim = places[2], gridDim = places[3];
+}
+
+void run(const char* name, dim3 grid, dim3 block, size_t shared, bool early,
+         const std::function<void()>& thread) {
+  const bool hold = early_wanted();
+  const DeviceAccess access(hold);
+  SYRINX_CHECK(block.y == 1 && block.z == 1 && block.x % kWarp == 0 && block.x <= kThreads, name,
+               ": unsupported block of ", block.x, " threads");
+  SYRINX_CHECK(shared <= sizeof(Machine::dynamic), name, ": a block may not have ", shared,
+               " bytes of shared memory");
+  Launch launch{name, grid, block, shared, early, thread};
+  if (!hold) return launch.run({});
+  if (!early || held().size() == 2) run_held();
+  held().push_back(std::move(launch));
 }
 
 }  // namespace syrinx::gpu::emulated

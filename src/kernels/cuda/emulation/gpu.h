@@ -17,6 +17,7 @@
 #include <functional>
 
 #include "base/float16.h"
+#include "kernels/cuda/begin.h"
 #include "kernels/cuda/emulation/memory.h"
 #include "tensor/context.h"
 
@@ -48,13 +49,18 @@ void wait_for_block();
 /// Passes `bytes` <= 32 bytes to the warp and waits for all lanes. In the result, lane i's bytes
 /// begin at 32 * i. The result is valid until the second exchange after this one.
 const unsigned char* exchange(const void* mine, size_t bytes);
+constexpr int kMostShared = 227 << 10;  // bytes of a block's shared memory (H100)
 void* dynamic_memory();
 void begin_copy(void* to, const void* from, bool inside);
 void commit_copies();
 /// Completes this thread's asynchronous copies, except the last `pending` groups.
 void finish_copies(int pending);
-void run(const char* name, dim3 grid, dim3 block, size_t shared,
+/// Runs a kernel. With SYRINX_GPU_PDL=on, holds it back until the next use of the device, so that a
+/// kernel that begins early can begin before it.
+void run(const char* name, dim3 grid, dim3 block, size_t shared, bool early,
          const std::function<void()>& thread);
+/// Runs the kernel that an early kernel did not wait for so far.
+void wait_for_earlier();
 int lane();
 
 template <typename T>
@@ -147,17 +153,22 @@ T* dynamic_shared() {
   return static_cast<T*>(emulated::dynamic_memory());
 }
 
+inline int most_shared() { return emulated::kMostShared; }
+inline void allow_next() {}
+inline void wait_for_earlier() { emulated::wait_for_earlier(); }
+
 template <typename... P, typename... A>
-void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
-            Stream& stream, A... args) {
+void launch_as(Begin begin, const char* name, void (*kernel)(P...), dim3 grid, dim3 block,
+               size_t shared, Stream& stream, A... args) {
   SYRINX_CHECK(grid.x < 1u << 31 && grid.y <= 65535 && grid.z <= 65535, name,
                ": unsupported grid of ", grid.x, " x ", grid.y, " x ", grid.z, " blocks");
+  const bool early = begin == Begin::kEarly;
   const auto call = [=, &stream] {
     emulated::run_on(stream, name, [=] {
-      emulated::run(name, grid, block, shared, [&] { kernel(static_cast<P>(args)...); });
+      emulated::run(name, grid, block, shared, early, [=] { kernel(static_cast<P>(args)...); });
     });
   };
-  stream.queue(call, kernel, grid, block, shared, static_cast<P>(args)...);
+  stream.queue(call, kernel, grid, block, shared, early, static_cast<P>(args)...);
 }
 
 }  // namespace syrinx::gpu

@@ -15,10 +15,11 @@
 namespace syrinx::gpu::emulated {
 
 /// While an object exists, its thread may access device memory. Only one thread at a time may have
-/// one, because kernels share the emulated machine.
+/// one, because kernels share the emulated machine. The constructor runs a kernel that was held
+/// back, unless `to_launch`.
 class DeviceAccess {
  public:
-  DeviceAccess();
+  explicit DeviceAccess(bool to_launch = false);
   ~DeviceAccess();
   DeviceAccess(const DeviceAccess&) = delete;
   DeviceAccess& operator=(const DeviceAccess&) = delete;
@@ -29,6 +30,9 @@ class DeviceAccess {
 
 /// Runs a kernel immediately, or appends it to the stream's recording.
 void run_on(Stream& stream, const char* name, std::function<void()> kernel);
+
+/// Runs the kernels that run() holds back; the caller has a DeviceAccess.
+void run_held();
 
 /// Makes the GPU a null device: kernels and copies are counted but not run, so that a program's
 /// time is the host's time. Downloads write zeros. Only one thread may use the null device.
