@@ -499,8 +499,7 @@ TEST(Attention, PlainAndFastAgree) {
     Tensor out = fixture::poisoned({3, 128});
     const std::vector<int32_t> begin{0, 3}, length{100};
     paged_attention(bench.ctx, all_heads(q, 2), pool, 0, {begin, length, table, 4}, {0.125f}, out);
-    // The caches hold these values exactly, but with i8 and bf16 q and the weights of positions are
-    // rounded, to 15 and 8 bits.
+    // The caches are exact here, but i8 and bf16 round q and weights of positions to 15 and 8 bits.
     const double bound = dtype == DType::kI8 ? 1e-4 : dtype == DType::kBF16 ? 5e-3 : 1e-6;
     EXPECT_LT(fixture::difference(out, plain), bound) << dtype_name(dtype);
   }
