@@ -129,7 +129,11 @@ void add_drafts(const Snapshot& snapshot, const StepFiller& filler, double longe
   if (plan.sequences.empty() || !any) return;
   const StageCost& cost = snapshot.nodes[plan.node].cost;
   const double planned_s = cost.of(filler.rows());
-  longest_s = std::min({longest_s, snapshot.longest_s, (1 + kStreamingRules.drafts) * planned_s});
+  longest_s = std::min(longest_s, snapshot.longest_s);
+  // Guesses of a single sequence delay no other one of this batch.
+  if (plan.sequences.size() > 1) {
+    longest_s = std::min(longest_s, (1 + kStreamingRules.drafts) * planned_s);
+  }
   const double saved_s = cost.unit_s + cost.fixed_s / static_cast<double>(plan.sequences.size());
   int entries = filler.entries(), rows = filler.rows();
   for (PlannedSequence& planned : plan.sequences) {

@@ -132,7 +132,7 @@ struct StreamingRules {
   double patience_s = 0.25;        ///< a request is urgent after this wait for its first audio, or
                                    ///< its reader's wait for a word
   double fill = 0.2;               ///< share by which rows that are not urgent may lengthen a batch
-  double drafts = 0.5;             ///< share by which guesses may lengthen a batch
+  double drafts = 0.5;             ///< share by which guesses may lengthen a batch of several
   double longest_chunks_s = 0.01;  ///< longest time of a batch of several chunks. On a CPU, a frame
                                    ///< costs the same in a larger batch, and other work waits
 };

@@ -223,12 +223,13 @@ TEST(Policies, AddGuessesWhereTheyPay) {
     std::vector<int> expected;  // number of guesses of each planned sequence
   };
   // A batch of one row takes 11 ms. The fixed part of 10 ms is the same for any batch.
-  const StageCost wide{0.010, 0.001}, narrow{0, 0.010}, steep{0.010, 0.004};
+  const StageCost wide{0.010, 0.001}, narrow{0, 0.010}, steep{0.010, 0.004}, cliff{0.010, 0.006};
   const Guesses cases[] = {
       {"as many as there are", wide, {drafting(0, 3, 0.5)}, {3}},
       {"a step costs its row only: none", narrow, {drafting(0, 3, 0.9)}, {0}},
       {"0.3 * 14 ms are more than a row's 4, 0.09 * 14 are not", steep, {drafting(0, 3, 0.3)}, {1}},
-      {"half as long again at most", steep, {drafting(0, 3, 1)}, {1}},
+      {"a batch of one may be longer", steep, {drafting(0, 3, 1)}, {3}},
+      {"half as long again at most", cliff, {drafting(0, 3, 1), decode(1, 2)}, {1, 0}},
       {"others' entries come first",
        wide,
        {drafting(0, 3, 0.9), drafting(1, 2, 0.9), decode(2, 1)},
