@@ -53,6 +53,7 @@ struct DacCodecJob {
 /// The quantizers and the decoder, with their weights.
 class DacCodec {
  public:
+  using Job = DacCodecJob;
   /// `weights` is the scope that contains "quantizer." and "decoder."; the matrices are stored as
   /// `type`.
   DacCodec(const DacCodecConfig& config, const Weights& weights,

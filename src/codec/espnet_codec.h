@@ -58,6 +58,7 @@ struct EspnetCodecJob {
 /// The quantizers and the decoder, with their weights.
 class EspnetCodec {
  public:
+  using Job = EspnetCodecJob;
   /// `generator` is the scope that contains "quantizer." and "decoder.": "codec.generator" in a
   /// published file. Tensors that only encoding or training uses are not read.
   EspnetCodec(const EspnetCodecConfig& config, const Weights& generator, WeightType type);

@@ -137,6 +137,12 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
   return c;
 }
 
+std::string describe_codec(const FishCodecConfig& codec) {
+  return concat("1 x ", codec.semantic_codes, " + ", codec.codebooks - 1, " x ",
+                codec.residual_codes, " codes, ", codec.post_layers, " layers, ", codec.hop(),
+                " samples a frame");
+}
+
 DecoderConfig fish_transformer(int64_t width, int64_t layers, int64_t ffn, int64_t window) {
   DecoderConfig d;
   d.head_dim = static_cast<int>(std::min(width, FishCodecConfig::kHeadDim));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "io/weights.h"
@@ -18,6 +19,7 @@ struct FishCodecConfig {
   static constexpr int64_t kWindow = 128;  ///< frames to which a frame attends, including itself
   static constexpr int64_t kEncoderWindow = 512;  ///< rows that the encoder's own attention covers
 
+  int64_t sample_rate = kSampleRate;
   int64_t codebooks = 10;  ///< Q: one semantic codebook, followed by the residual codebooks
   int64_t semantic_codes = 4096, residual_codes = 1024;
   int64_t codebook_dim = 8;
@@ -46,6 +48,9 @@ struct FishCodecConfig {
   /// each other.
   static FishCodecConfig of(const Weights& weights);
 };
+
+/// Returns "1 x 4096 + 9 x 1024 codes, 8 layers, 2048 samples a frame".
+std::string describe_codec(const FishCodecConfig& codec);
 
 /// Returns the config of a transformer in this codec: interleaved angles, layer scales, one linear
 /// for q, k and v.

@@ -110,6 +110,10 @@ DacCodec load_xcodec(const XCodecConfig& config, const Weights& weights, WeightT
   for (const char* training : {"embed_avg", "cluster_size", "inited"}) {
     weights.ignore(concat("quantizer.quantizers.*.codebook.", training));
   }
+  for (const char* encoder : {"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
+                              "fc.*", "quantizer.quantizers.*.project_in.*"}) {
+    weights.ignore(encoder);
+  }
   weights.ignore("decoder_semantic.*");  // only training uses it
   weights.ignore("fc1.*");
   return {config.codec, std::move(books), joined_projection(config, weights),

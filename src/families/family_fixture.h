@@ -34,10 +34,11 @@ class FamilyTest : public testing::Test {
     r.terms.ignore_stop = true;
     return r;
   }
-  /// Returns a request of `text` that sets no options.
-  static SpeechRequest plain(const std::string& text) {
+  /// Returns a request of `text` that sets no options, or only the seed.
+  static SpeechRequest plain(const std::string& text, uint64_t seed = 0) {
     SpeechRequest r;
     r.say.text = text;
+    r.sampling.seed = seed;
     return r;
   }
   Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
@@ -65,6 +66,18 @@ class FamilyTest : public testing::Test {
       verdict = state.advance(codes.subspan(at, codes_a_step()), out);
     return verdict;
   }
+  /// Takes a step as if the model had sampled `code` and made `values`. The rows go to rows_.
+  Verdict say_values(Sequence& state, int32_t code, std::span<const float> values) {
+    StepOutput out(said_, words_, nullptr, nullptr, values, &rows_);
+    return state.advance({&code, 1}, out);
+  }
+  /// Returns the rows that the first `steps` steps of a request yield.
+  std::vector<float> latents(const SpeechRequest& r, int steps) const {
+    Runner runner(model_);
+    Track track = runner.open(r);
+    for (int i = 0; i < steps && !track.finished; ++i) runner.step(track);
+    return track.rows;
+  }
   /// Returns the ids of a row of a CodecLm.
   std::vector<int32_t> row(const Sequence& state, int pos) const {
     std::vector<int32_t> ids(static_cast<size_t>(model_.lm().tables()));
@@ -83,6 +96,7 @@ class FamilyTest : public testing::Test {
   const Model model_;
   std::vector<int32_t> said_;
   std::vector<WordMark> words_;
+  std::vector<float> rows_;
 };
 
 }  // namespace syrinx

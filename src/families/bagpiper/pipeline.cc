@@ -18,16 +18,11 @@
 namespace syrinx::bagpiper {
 namespace {
 
-/// New frames in the first chunk and in each later chunk; a frame is 20 ms.
-constexpr int kInitialFrames = 4, kSteadyFrames = 16;
+constexpr ChunkSizes kChunks{4, 16};  // a frame is 20 ms
 constexpr double kHearsSeconds = 30;  // longest recording; the model was trained with 30 s
 // The authors' system message for questions about recordings.
 constexpr const char* kUnderstands = "You are an audio understanding assistant.";
 constexpr std::string_view kThoughts = "<think>", kThoughtsEnd = "</think>";
-
-/// Tensors of networks that only turn recordings into codes.
-const NamePatterns kOnlyEncodes{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
-                                "fc.*"};
 
 /// Checks for the two files that ESPnet does not publish. Random weights need no tokenizer.
 void check_files(const LoadSpec& spec) {
@@ -69,7 +64,7 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::general());
   sizes.codec.codebooks = config_.streams;  // so that the tensors of another codec do not fit
   sizes.codec.codebook_size = config_.codes;
-  for (const std::string& pattern : kOnlyEncodes) codec.ignore(pattern);
+  std::unique_ptr<DacCodec> decoder;
   root.build([&] {
     spec.part("tower", [&] {
       tower_ = std::make_unique<Qwen3AudioTower>(config_.audio, root.scope(kTowerScope),
@@ -78,17 +73,14 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
                              true, at_least_8_bits(spec.weights));
     });
     lm_ = spec.part("lm", [&] { return load_lm(config_, root, spec); });
-    codec_ = spec.part("codec", [&] {
+    decoder = spec.part("codec", [&] {
       return std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
     });
   });
-  move_networks(spec, *lm_, *codec_);
+  move_networks(spec, *lm_, *decoder);
   hearing_ = std::make_unique<TowerStage>(*tower_, &adaptor_);
-  stage_ = std::make_unique<DacStage>(*codec_);
-  const Link decoding{
-      "codec",
-      stage_.get(),
-      {kInitialFrames, kSteadyFrames, 0, static_cast<int>(codec_->config().lookahead())}};
+  stage_ = std::make_unique<CodecStage<DacCodec>>(std::move(decoder));
+  const Link decoding = stage_->link(kChunks);
   graph_ = chat_graph({"tower", hearing_.get(), TowerStage::kPolicy}, "lm", *lm_, {&decoding, 1});
   describe(spec);
 }
@@ -96,9 +88,8 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
 void Bagpiper::describe(const LoadSpec& spec) {
   name("bagpiper", spec, "see the checkpoint");
   info_.writes = true;
-  set_rates(info_, codec_->config().sample_rate, codec_->config().hop());
-  info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
-  info_.speech.default_voice = "default";
+  set_rates(info_, codec().config().sample_rate, codec().config().hop());
+  set_voices(info_, {{"default", "a voice that the model makes up, another for each seed"}});
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kSentence;
   info_.offers.add({{"instructions"}, {"guidance"}});
@@ -113,7 +104,7 @@ void Bagpiper::describe(const LoadSpec& spec) {
        tower_->bytes() + adaptor_.bytes()},
   };
   std::ranges::move(describe_lm(*lm_, "qwen3, "), std::back_inserter(info_.parts));
-  info_.parts.push_back({"codec", describe_codec(codec_->config()), codec_->bytes()});
+  info_.parts.push_back(stage_->part());
 }
 
 Result<Opened> Bagpiper::open(const SpeechRequest& request) const {

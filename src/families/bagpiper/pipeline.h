@@ -8,7 +8,7 @@
 #include "codec/xcodec.h"
 #include "families/bagpiper/config.h"
 #include "families/bagpiper/prompter.h"
-#include "families/dac_stage.h"
+#include "families/codec_stage.h"
 #include "families/family.h"
 #include "families/hearing/tower_stage.h"
 #include "families/loading/loaded_pipeline.h"
@@ -38,7 +38,7 @@ class Bagpiper : public LoadedPipeline {
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
   const CodecLm& lm() const { return *lm_; }
-  const DacCodec& codec() const { return *codec_; }
+  const DacCodec& codec() const { return stage_->codec(); }
   const TowerStage& hearing() const { return *hearing_; }
 
  private:
@@ -50,9 +50,8 @@ class Bagpiper : public LoadedPipeline {
   std::unique_ptr<Qwen3AudioTower> tower_;
   PackedLinear adaptor_;
   std::unique_ptr<CodecLm> lm_;
-  std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<TowerStage> hearing_;
-  std::unique_ptr<DacStage> stage_;
+  std::unique_ptr<CodecStage<DacCodec>> stage_;
 };
 
 }  // namespace syrinx::bagpiper

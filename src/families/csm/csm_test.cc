@@ -282,15 +282,6 @@ TEST_F(CsmTest, ControlTokensInTextArePlainText) {
   EXPECT_TRUE(model_.open(request("bad \xff\xfe bytes")).ok());
 }
 
-TEST_F(CsmTest, DescribesItself) {
-  const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.family, "csm");
-  EXPECT_EQ(info.speech.default_voice, "0");
-  EXPECT_EQ(info.speech.sample_rate, 24000);
-  EXPECT_EQ(info.speech.late_text, LateText::kSentence);
-  EXPECT_TRUE(info.speech.context);
-}
-
 /// A changed copy of a small checkpoint, and the error of loading it. Empty: it loads.
 struct Copy : CheckpointCopy {
   explicit Copy(const std::string& name = "taught")

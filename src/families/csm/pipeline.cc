@@ -1,7 +1,7 @@
 #include "families/csm/pipeline.h"
 
+#include "codec/mimi.h"
 #include "codec/mimi_encoder.h"
-#include "families/codec_stage.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
 #include "families/loading/tokenizer.h"
@@ -12,7 +12,7 @@ namespace {
 
 /// Decoding a frame is much cheaper than a step of the backbone, for any chunk size. The codec
 /// keeps its whole past, so the edge needs no left context and no lookahead.
-constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
+constexpr ChunkSizes kChunks{1, 4};
 constexpr const char* kIndex = "transformers.safetensors.index.json";
 constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
 constexpr const char* kCodecScope = "codec_model";
@@ -104,10 +104,11 @@ Csm::Csm(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(source(spec, config_));
   const Weights codec = weights_->scope(kCodecScope);
   std::unique_ptr<CodecLm> lm;
+  std::unique_ptr<MimiDecoder> decoder;
   weights_->build(
       [&] {
         lm = spec.part("ar", [&] { return load_backbone(config_, *weights_, spec.weights); });
-        codec_ = spec.part("codec", [&] {
+        decoder = spec.part("codec", [&] {
           return std::make_unique<MimiDecoder>(config_.codec, codec, at_least_8_bits(spec.weights));
         });
       },
@@ -120,15 +121,14 @@ Csm::Csm(const LoadSpec& spec) {
                                              .max_s = 30},
                                             config_.codec.sample_rate, config_.codec, codec);
   }
-  move_networks(spec, *lm, *codec_);
+  move_networks(spec, *lm, *decoder);
   spoken_ = spoken_model(config_, load_defaults(join_path(spec.dir, "generation_config.json")));
   name("csm", spec, "Apache-2.0");
   offer_speakers(info_, kMaxSpeaker, "a speaker of the conversation");
   info_.speech.languages = {"auto"};
   info_.speech.context = true;
   info_.speech.no_cloning = "the checkpoint has no encoder of the codec (codec_model.encoder.*)";
-  join(std::move(lm), std::make_unique<CodecStage<MimiDecoder>>(*codec_), codec_info(*codec_),
-       kPolicy);
+  join(std::move(lm), std::move(decoder), kChunks);
 }
 
 }  // namespace syrinx::csm

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/mimi.h"
 #include "families/csm/config.h"
 #include "families/family.h"
 #include "families/spoken/spoken_pipeline.h"
@@ -32,7 +31,6 @@ class Csm : public SpokenPipeline {
 
   ModelConfig config_;
   std::unique_ptr<const Tokenizer> tokenizer_;
-  std::unique_ptr<MimiDecoder> codec_;
 };
 
 /// Returns the settings. Tables: that of the text, then those of the C codebooks.

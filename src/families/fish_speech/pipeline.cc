@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "codec/fish_encoder.h"
-#include "families/codec_stage.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
 #include "families/loading/tokenizer.h"
@@ -16,7 +15,7 @@ namespace {
 
 /// Chunks of one frame, then of four. A frame is 46 ms; decoding it is much cheaper than a step.
 /// The codec keeps its whole past, so the edge needs no left context and no lookahead.
-constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
+constexpr ChunkSizes kChunks{1, 4};
 constexpr const char* kCodecFile = "codec.pth";
 
 /// Tables of rope and of masks that an older program of the authors saved with the weights: 305 MB.
@@ -27,14 +26,6 @@ NamePatterns for_cloning_only() {
                      "quantizer.*.in_proj.*"};
   names.insert(names.end(), kStale.begin(), kStale.end());
   return names;
-}
-
-CodecInfo describe(const FishCodec& codec) {
-  const FishCodecConfig& c = codec.config();
-  return {FishCodecConfig::kSampleRate, c.hop(),
-          concat("1 x ", c.semantic_codes, " + ", c.codebooks - 1, " x ", c.residual_codes,
-                 " codes, ", c.post_layers, " layers, ", c.hop(), " samples a frame"),
-          codec.bytes()};
 }
 
 std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
@@ -99,8 +90,8 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
   auto lm = load_part(spec, "ar", *weights_,
                       [&] { return load_dual_ar(config_, *weights_, spec.weights); });
-  load_codec(spec);
-  move_networks(spec, *lm, *codec_);
+  std::unique_ptr<FishCodec> codec = load_codec(spec);
+  move_networks(spec, *lm, *codec);
   name("fish_speech", spec, "Fish Audio Research License: no commercial use (see the checkpoint)");
   offer_speakers(info_, Prompter::kMaxSpeaker, "a voice that the model makes up");
   info_.speech.languages = {"auto"};
@@ -108,10 +99,10 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   info_.speech.context = true;
   info_.offers.lack({"instructions"}, "write them into the text, as in [whisper]");
   info_.speech.no_cloning = "codec.pth has no encoder (encoder.*)";
-  join(std::move(lm), std::make_unique<CodecStage<FishCodec>>(*codec_), describe(*codec_), kPolicy);
+  join(std::move(lm), std::move(codec), kChunks);
 }
 
-void FishSpeech::load_codec(const LoadSpec& spec) {
+std::unique_ptr<FishCodec> FishSpeech::load_codec(const LoadSpec& spec) {
   const std::string path = join_path(spec.dir, kCodecFile);
   codec_weights_ = std::make_unique<Weights>(plain_weights_at(spec, path));
   const Weights codec = fish_codec_scope(*codec_weights_);
@@ -121,7 +112,7 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
     config.semantic_codes = std::min(config.semantic_codes, config_.codes);
     config.residual_codes = std::min(config.residual_codes, config_.codes);
   }
-  codec_ = load_part(
+  auto decoder = load_part(
       spec, "codec", codec,
       [&] { return std::make_unique<FishCodec>(config, codec, spec.weights); }, for_cloning_only());
   if (config.codebooks != config_.codebooks) {
@@ -132,13 +123,14 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
     throw LoadError(concat(path, ": has codebooks of ", config.semantic_codes, " and ",
                            config.residual_codes, " codes, but the model has ", config_.codes));
   }
-  if (!config.encodes) return;
+  if (!config.encodes) return decoder;
   voices_ = voices_of_frames<FishEncoder>({.family = "fish_speech",
                                            .version = "2",
                                            .modes = {{"in-context", true}},
                                            .min_s = 1,
                                            .max_s = 60},
                                           FishCodecConfig::kSampleRate, config, codec, kStale);
+  return decoder;
 }
 
 }  // namespace syrinx::fish_speech

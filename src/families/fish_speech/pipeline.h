@@ -20,16 +20,14 @@ class FishSpeech : public SpokenPipeline {
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
-  const FishCodec& codec() const { return *codec_; }
 
  private:
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
-  void load_codec(const LoadSpec& spec);
+  std::unique_ptr<FishCodec> load_codec(const LoadSpec& spec);
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> codec_weights_;  // kept for tables, and for the encoder
-  std::unique_ptr<FishCodec> codec_;
 };
 
 inline constexpr int64_t kMostPast = 2048;  ///< most rows of earlier messages: a minute and a half

@@ -1,7 +1,6 @@
 #include "families/higgs/pipeline.h"
 
 #include "codec/xcodec_encoder.h"
-#include "families/dac_stage.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
 #include "families/loading/tokenizer.h"
@@ -10,13 +9,8 @@
 namespace syrinx::higgs {
 namespace {
 
-/// New frames in the first chunk and in each later chunk; a frame is 40 ms.
-constexpr int kInitialFrames = 2, kSteadyFrames = 8;
+constexpr ChunkSizes kChunks{2, 8};  // a frame is 40 ms
 constexpr const char* kCodecScope = "tied.embedding.modality_embeddings.0.model";
-
-/// Tensors of the networks that turn recordings into frames. Loaded with the first recording.
-const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
-                              "fc.*", "quantizer.quantizers.*.project_in.*"};
 
 /// Loads the language model: a Qwen3 decoder that reads text ids and steps of codes. The head of
 /// each codebook is tied with its table
@@ -49,15 +43,15 @@ Higgs::Higgs(const LoadSpec& spec) {
   // The codec of another model has tensors that do not fit these sizes, so loading it fails.
   sizes.codec.codebooks = config_.codebooks;
   sizes.codec.codebook_size = config_.real_codes();
-  for (const std::string& pattern : kOnlyHears) codec.ignore(pattern);
   std::unique_ptr<CodecLm> lm;
+  std::unique_ptr<DacCodec> decoder;
   weights_->build([&] {
     lm = spec.part("ar", [&] { return load_lm(config_, *weights_, spec.weights); });
-    codec_ = spec.part("codec", [&] {
+    decoder = spec.part("codec", [&] {
       return std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
     });
   });
-  move_networks(spec, *lm, *codec_);
+  move_networks(spec, *lm, *decoder);
   if (spec.dummy || codec.has("fc.weight")) {
     voices_ = voices_of_frames<XCodecEncoder>({.family = kFamily,
                                                .version = "1",
@@ -74,8 +68,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   info_.offers.lack({"instructions"}, "write tags into the text, such as <|emotion:sadness|>");
   info_.speech.no_cloning =
       "the checkpoint has no encoder (acoustic_encoder.*, semantic_model.*, fc.*)";
-  join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_info(*codec_),
-       {kInitialFrames, kSteadyFrames, 0, static_cast<int>(codec_->config().lookahead())});
+  join(std::move(lm), std::move(decoder), kChunks);
 }
 
 }  // namespace syrinx::higgs

@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "codec/xcodec.h"
 #include "families/family.h"
 #include "families/higgs/config.h"
 #include "families/spoken/spoken_pipeline.h"
@@ -35,7 +34,6 @@ class Higgs : public SpokenPipeline {
 
   ModelConfig config_;
   std::unique_ptr<const Tokenizer> tokenizer_;
-  std::unique_ptr<DacCodec> codec_;
 };
 
 /// Returns the settings. Tables: the table of ids, then those of the C codebooks.

@@ -11,8 +11,7 @@
 namespace syrinx::kyutai_tts {
 namespace {
 
-/// Chunks of one frame, then of two; a frame is 80 ms.
-constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
+constexpr ChunkSizes kChunks{1, 2};  // a frame is 80 ms
 
 /// Opens the vocabulary. Random weights need none.
 Unigram open_words(const LoadSpec& spec, const ModelConfig& config) {
@@ -36,19 +35,17 @@ KyutaiTts::KyutaiTts(const LoadSpec& spec)
   lm_ = load_part(spec, "ar", *weights_,
                   [&] { return std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
   const Weights mimi(open(moshi::open_mimi, config_.mimi, config_.files.codec));
-  codec_ = load_part(
+  auto codec = load_part(
       spec, "codec", mimi,
       [&] {
         return std::make_unique<MimiDecoder>(config_.mimi, mimi, codec_weights(spec.weights));
       },
       {"encoder.*", "encoder_transformer.*", "downsample.*", "quantizer.*.input_proj.weight",
        "quantizer.rvq_rest.vq.layers.*"});
-  move_networks(spec, *lm_, *codec_);
-  stage_ = std::make_unique<CodecStage<MimiDecoder>>(*codec_);
-  const Link links[] = {{"codec", stage_.get(), kPolicy}};
-  graph_ = chain(*lm_, links);
+  move_networks(spec, *lm_, *codec);
   load_voices(spec);
   describe(spec);
+  join_codec(*lm_, std::move(codec), kChunks);
 }
 
 void KyutaiTts::load_voices(const LoadSpec& spec) {
@@ -62,7 +59,6 @@ void KyutaiTts::load_voices(const LoadSpec& spec) {
 
 void KyutaiTts::describe(const LoadSpec& spec) {
   name("kyutai_tts", spec, "see the checkpoint (Kyutai's are CC-BY-4.0)");
-  set_rates(info_, config_.mimi.sample_rate, config_.mimi.hop());
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kToken;
   info_.speech.word_times = true;
@@ -80,8 +76,7 @@ void KyutaiTts::describe(const LoadSpec& spec) {
        concat(describe_decoder(config_.depth), ", ", config_.sets(), " weight sets for ",
               config_.codebooks(), " codes a frame"),
        lm_->depth_bytes()},
-      {"tables", concat(config_.text_in, " ids x width ", config_.lm.hidden), lm_->table_bytes()},
-      {"codec", describe_codec(config_.mimi), codec_->bytes()}};
+      {"tables", concat(config_.text_in, " ids x width ", config_.lm.hidden), lm_->table_bytes()}};
 }
 
 Result<Opened> KyutaiTts::open(const SpeechRequest& request) const {

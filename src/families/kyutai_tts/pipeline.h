@@ -6,16 +6,15 @@
 #include <optional>
 
 #include "codec/mimi.h"
-#include "families/codec_stage.h"
 #include "families/family.h"
 #include "families/kyutai_tts/speech_lm.h"
 #include "families/kyutai_tts/voice.h"
-#include "families/loading/loaded_pipeline.h"
+#include "families/loading/codec_pipeline.h"
 #include "text/tokens/unigram.h"
 
 namespace syrinx::kyutai_tts {
 
-class KyutaiTts : public LoadedPipeline {
+class KyutaiTts : public CodecPipeline {
  public:
   /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit KyutaiTts(const LoadSpec& spec);
@@ -31,8 +30,6 @@ class KyutaiTts : public LoadedPipeline {
   ModelConfig config_;
   std::optional<Unigram> tokenizer_;
   std::unique_ptr<SpeechLm> lm_;
-  std::unique_ptr<MimiDecoder> codec_;
-  std::unique_ptr<ChunkStage> stage_;
   std::unique_ptr<VoiceFiles<SpeakerRows>> files_;
 };
 

@@ -14,8 +14,7 @@ namespace {
 
 constexpr const char* kCodec = "OpenMOSS-Team/MOSS-Audio-Tokenizer";
 constexpr const char* kCodecFolder = "MOSS-Audio-Tokenizer";
-/// Frames of the first and of later chunks, as in the authors' server.
-constexpr ChunkPolicy kPolicy{1, 6, 0, 0};
+constexpr ChunkSizes kChunks{1, 6};  // as in the authors' server
 
 /// Loads the small decoder of a frame, which makes all codes of the frame.
 std::unique_ptr<InnerCodes> load_depth(const ModelConfig& config, const Weights& weights,
@@ -55,15 +54,11 @@ MossTts::MossTts(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
   const std::string words[] = {Prompter::kBegin, Prompter::kEnd};
   prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, words, config_.vocab));
-  load_codec(spec);
+  std::unique_ptr<MossCodec> codec = load_codec(spec);
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   lm_ = load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });
-  move_networks(spec, *lm_, *codec_);
-  stage_ = std::make_unique<CodecStage<MossCodec>>(*codec_);
-  const Link links[] = {{"codec", stage_.get(), kPolicy}};
-  graph_ = chain(*lm_, links);
+  move_networks(spec, *lm_, *codec);
   name("moss_tts", spec, "Apache-2.0");
-  set_rates(info_, codec_->config().sample_rate, codec_->config().hop());
   set_voices(info_, {{"default", "a voice that the model makes up"}});
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kToken;
@@ -71,13 +66,13 @@ MossTts::MossTts(const LoadSpec& spec) {
   info_.parts = {
       {"language model", describe_decoder(config_.lm), lm_->bytes()},
       {"inner decoder", describe_decoder(config_.depth), lm_->inner_bytes()},
-      {"tables", concat(lm_->tables(), " x width ", config_.lm.hidden), lm_->table_bytes()},
-      {"codec", describe_codec(codec_->config()), codec_->bytes()}};
+      {"tables", concat(lm_->tables(), " x width ", config_.lm.hidden), lm_->table_bytes()}};
+  join_codec(*lm_, std::move(codec), kChunks);
 }
 
 /// Loads the codec's decoder, with only the codebooks that the model makes. The encoder is loaded
 /// with the first recording.
-void MossTts::load_codec(const LoadSpec& spec) {
+std::unique_ptr<MossCodec> MossTts::load_codec(const LoadSpec& spec) {
   const std::string dir =
       spec.dummy ? join_path(spec.dir, kCodecFolder) : resolve_part(spec.dir, kCodec);
   const std::string path = join_path(dir, "config.json");
@@ -98,7 +93,7 @@ void MossTts::load_codec(const LoadSpec& spec) {
     only_speaks.push_back(only_hears.back());
   }
   const Weights weights(plain_weights_at(spec, dir));
-  codec_ = load_part(
+  auto decoder = load_part(
       spec, "codec", weights,
       [&] { return std::make_unique<MossCodec>(codec, weights, at_least_8_bits(spec.weights)); },
       only_hears);
@@ -111,6 +106,7 @@ void MossTts::load_codec(const LoadSpec& spec) {
   VoiceEncoderInfo info{
       .family = "moss_tts", .version = "1", .modes = {{"timbre", false}}, .min_s = 1, .max_s = 30};
   voices_ = voices_of_frames<MossEncoder>(std::move(info), codec.sample_rate, load);
+  return decoder;
 }
 
 Result<Opened> MossTts::open(const SpeechRequest& request) const {

@@ -6,15 +6,14 @@
 #include <string>
 
 #include "codec/moss_codec.h"
-#include "families/codec_stage.h"
-#include "families/loading/loaded_pipeline.h"
+#include "families/loading/codec_pipeline.h"
 #include "families/moss_tts/config.h"
 #include "families/moss_tts/prompter.h"
 #include "families/spoken/codec_lm.h"
 
 namespace syrinx::moss_tts {
 
-class MossTts : public LoadedPipeline {
+class MossTts : public CodecPipeline {
  public:
   /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit MossTts(const LoadSpec& spec);
@@ -24,13 +23,11 @@ class MossTts : public LoadedPipeline {
   const CodecLm& lm() const { return *lm_; }
 
  private:
-  void load_codec(const LoadSpec& spec);
+  std::unique_ptr<MossCodec> load_codec(const LoadSpec& spec);
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<CodecLm> lm_;
-  std::unique_ptr<MossCodec> codec_;
-  std::unique_ptr<ChunkStage> stage_;
 };
 
 }  // namespace syrinx::moss_tts

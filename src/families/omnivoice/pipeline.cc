@@ -10,12 +10,8 @@
 namespace syrinx::omnivoice {
 namespace {
 
-constexpr int kInitialFrames = 4, kSteadyFrames = 16;  // frames of 40 ms
+constexpr ChunkSizes kChunks{4, 16};  // a frame is 40 ms
 constexpr const char* kCodec = "audio_tokenizer";
-
-/// Tensors of the networks that turn recordings into frames. Loaded with the first recording.
-const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
-                              "fc.*", "quantizer.quantizers.*.project_in.*"};
 
 /// Returns the sizes of the codec, with the codebooks that the model speaks.
 XCodecConfig codec_sizes(const LoadSpec& spec, const ModelConfig& config, const Weights& weights) {
@@ -43,27 +39,24 @@ OmniVoice::OmniVoice(const LoadSpec& spec)
   const XCodecConfig sizes = codec_sizes(spec, config_, *codec_weights_);
   lm_ = load_part(spec, "ar", *weights_,
                   [&] { return std::make_unique<CanvasLm>(config_, *weights_, spec.weights); });
-  for (const std::string& pattern : kOnlyHears) codec_weights_->ignore(pattern);
-  codec_ = load_part(spec, "codec", *codec_weights_, [&] {
+  auto codec = load_part(spec, "codec", *codec_weights_, [&] {
     return std::make_unique<DacCodec>(
         load_xcodec(sizes, *codec_weights_, codec_weights(spec.weights)));
   });
-  move_networks(spec, *lm_, *codec_);
+  move_networks(spec, *lm_, *codec);
   if (spec.dummy || codec_weights_->has("fc.weight")) voices_ = make_voices(*codec_weights_, sizes);
   canvas_ = std::make_unique<CanvasStage>(*lm_);
-  speech_ = std::make_unique<SpeechStage>(*codec_);
-  const Link links[] = {
-      {"codec",
-       speech_.get(),
-       {.initial = kInitialFrames, .steady = kSteadyFrames, .lookahead = speech_->lookahead()}}};
-  graph_ = chain(*canvas_, links);
+  speech_ = std::make_unique<SpeechStage>(std::move(codec));
+  Link decoding = speech_->link(kChunks);
+  decoding.policy.lookahead = speech_->lookahead();
+  graph_ = chain(*canvas_, {&decoding, 1});
   describe(spec);
 }
 
 void OmniVoice::describe(const LoadSpec& spec) {
   name(kFamily, spec, "Apache-2.0 (code; see the checkpoint)");
-  const CodecInfo codec = codec_info(*codec_);
-  set_rates(info_, codec.sample_rate, codec.hop);
+  const DacCodecConfig& codec = speech_->codec().config();
+  set_rates(info_, codec.sample_rate, codec.hop());
   set_voices(info_, {{"default", "a voice that the model makes up, another for each seed"}});
   info_.speech.languages = languages();
   info_.speech.late_text = LateText::kSentence;
@@ -79,7 +72,7 @@ void OmniVoice::describe(const LoadSpec& spec) {
        concat(config_.vocab, " ids, ", config_.codebooks, " x ", config_.choices, " codes x width ",
               config_.lm.hidden),
        lm_->table_bytes()},
-      {"codec", codec.shape, codec.bytes}};
+      speech_->part()};
 }
 
 Result<Opened> OmniVoice::open(const SpeechRequest& request) const {

@@ -33,7 +33,6 @@ class OmniVoice : public LoadedPipeline {
   // Kept for the tables, and for the encoder, which is loaded with the first recording.
   std::unique_ptr<Weights> weights_, codec_weights_;
   std::unique_ptr<CanvasLm> lm_;
-  std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<CanvasStage> canvas_;
   std::unique_ptr<SpeechStage> speech_;
 };

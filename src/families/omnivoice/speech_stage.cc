@@ -21,13 +21,13 @@ Bundle SpeechStage::bundle(const Sequence& sequence) const {
 std::unique_ptr<StreamState> SpeechStage::open(Bundle bundle) const {
   auto stream = std::make_unique<Stream>();
   stream->gain = bundle.single("gain");
-  stream->codec = stage_.open({});
+  stream->codec = CodecStage::open({});
   return stream;
 }
 
 int SpeechStage::lookahead() const {
-  const int64_t hop = codec_.config().hop();
-  return static_cast<int>(std::max(codec_.config().lookahead(), (fade() + hop - 1) / hop));
+  const int64_t hop = codec().config().hop();
+  return static_cast<int>(std::max(codec().config().lookahead(), (fade() + hop - 1) / hop));
 }
 
 void SpeechStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
@@ -37,7 +37,7 @@ void SpeechStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     streams[i] = static_cast<Stream*>(jobs[i].state);
     jobs[i].state = streams[i]->codec.get();
   }
-  stage_.run(ctx, jobs);
+  CodecStage::run(ctx, jobs);
   const int64_t length = fade();
   const auto slope = static_cast<float>(length - 1);
   for (size_t n = 0; n < jobs.size(); ++n) {
@@ -49,7 +49,7 @@ void SpeechStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     for (int64_t i = 0; i < std::ssize(out) && stream.sent + i < length; ++i)
       out[static_cast<size_t>(i)] *= static_cast<float>(stream.sent + i) / slope;
     // Before the end of the stream, lookahead() frames follow the chunk, so it has no fade-out.
-    const int64_t after = job.last ? job.ahead * codec_.config().hop() : length;
+    const int64_t after = job.last ? job.ahead * codec().config().hop() : length;
     for (int64_t i = std::ssize(out) - 1, rest = after; i >= 0 && rest < length; --i, ++rest)
       out[static_cast<size_t>(i)] *= static_cast<float>(rest) / slope;
     stream.sent += std::ssize(out);

@@ -5,17 +5,15 @@
 
 #include <memory>
 
-#include "families/dac_stage.h"
+#include "codec/dac_codec.h"
+#include "families/codec_stage.h"
 
 namespace syrinx::omnivoice {
 
-class SpeechStage : public ChunkStage {
+class SpeechStage : public CodecStage<DacCodec> {
  public:
-  explicit SpeechStage(const DacCodec& codec) : codec_(codec), stage_(codec) {}
+  using CodecStage::CodecStage;
 
-  Device device() const override { return stage_.device(); }
-  FrameType in() const override { return stage_.in(); }
-  FrameType out() const override { return stage_.out(); }
   Bundle bundle(const Sequence& sequence) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
@@ -24,10 +22,7 @@ class SpeechStage : public ChunkStage {
 
  private:
   struct Stream;
-  int64_t fade() const { return codec_.config().sample_rate / 10; }  // samples
-
-  const DacCodec& codec_;
-  const DacStage stage_;
+  int64_t fade() const { return codec().config().sample_rate / 10; }  // samples
 };
 
 }  // namespace syrinx::omnivoice

@@ -10,6 +10,7 @@
 
 #include "families/opuslm/pipeline.h"
 #include "families/opuslm/voice.h"
+#include "families/voice_of_frames.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
@@ -39,16 +40,6 @@ class ModelDir {
  private:
   TestDir dir_;
 };
-
-/// Makes a voice from frames [T, S].
-inline std::shared_ptr<Voice> voice_of(std::span<const int32_t> codes, int64_t streams) {
-  auto voice = std::make_shared<Voice>(
-      Voice{.family = kFamily, .encoder = "given", .mode = "in-context", .seconds = 1});
-  Tensor tensor({static_cast<int64_t>(codes.size()) / streams, streams}, DType::kI32);
-  std::copy(codes.begin(), codes.end(), tensor.i32());
-  voice->tensors.emplace("codes", std::move(tensor));
-  return voice;
-}
 
 /// A request in cases.json, and ESPnet's results for it.
 struct Case {
@@ -90,7 +81,7 @@ inline std::vector<Case> load_cases() {
         hearing->frames = frames;
         r.task = hearing;
       } else {
-        r.voice.data = voice_of(frames, 9);
+        r.voice.data = voice_of_frames(kFamily, frames, 9);
       }
     }
     cases.push_back(std::move(c));

@@ -58,7 +58,7 @@ class OpusLmTest : public testing::Test {
 TEST_F(OpusLmTest, SameBitsBesideWordsAndVoices) {
   std::vector<SpeechRequest> requests{request("Hello there."), request("I'm fine"),
                                       chat(R"([{"role": "user", "content": "hello"}])")};
-  requests[1].voice.data = voice_of(frames(5, 3), kS);
+  requests[1].voice.data = voice_of_frames(kFamily, frames(5, 3), kS);
   requests[2].writing.text_only = true;
   expect_same_alone_and_in_a_batch(model_, requests, [](size_t i) { return i == 2 ? 1 : 10; });
 }
@@ -248,7 +248,7 @@ TEST_F(OpusLmTest, VoicesAreCutOrFilled) {
   const int64_t length = model_.config().speaker_frames;
   const auto rows = [&](int count) {
     SpeechRequest r = request("Hello.");
-    if (count > 0) r.voice.data = voice_of(frames(count), kS);
+    if (count > 0) r.voice.data = voice_of_frames(kFamily, frames(count), kS);
     return open(model_, r)->prompt_rows();
   };
   const int without = rows(0);
@@ -261,13 +261,13 @@ TEST_F(OpusLmTest, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(talker_, r).param, "logprobs");
   std::vector<int32_t> codes = frames(3);
   codes[kS + 2] = 16;
-  r = request("a"), r.voice.data = voice_of(codes, kS);
+  r = request("a"), r.voice.data = voice_of_frames(kFamily, codes, kS);
   EXPECT_NE(refusal(model_, r).message.find("stream 2 has the code 16; expected 0 to 15"),
             std::string::npos);
   codes = frames(3), codes[0] = -1;
-  r.voice.data = voice_of(codes, kS);
+  r.voice.data = voice_of_frames(kFamily, codes, kS);
   EXPECT_NE(refusal(model_, r).message.find("stream 0"), std::string::npos);
-  r.voice.data = voice_of(frames(8), 8);
+  r.voice.data = voice_of_frames(kFamily, frames(8), 8);
   EXPECT_NE(refusal(model_, r).message.find("[frames, 9]"), std::string::npos);
   auto hearing = std::make_shared<Hearing>();
   hearing->frames = std::vector<int32_t>(10, 0);

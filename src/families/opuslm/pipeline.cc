@@ -18,8 +18,7 @@
 namespace syrinx::opuslm {
 namespace {
 
-/// New frames in the first chunk and in each later chunk; a frame is 20 ms.
-constexpr int kInitialFrames = 4, kSteadyFrames = 16;
+constexpr ChunkSizes kChunks{4, 16};  // a frame is 20 ms
 constexpr double kHearsSeconds = 30;
 constexpr int64_t kBesidesHeard = 256;  // positions that recordings must leave free
 
@@ -101,11 +100,7 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   root.build([&] { lm_ = load_lm(config_, root, spec); });
   move_networks(spec, *lm_);
   load_codec(spec);
-  stage_ = std::make_unique<CodecStage<EspnetCodec, EspnetCodecJob>>(*codec_);
-  const Link decoding{
-      "codec",
-      stage_.get(),
-      {kInitialFrames, kSteadyFrames, 0, static_cast<int>(codec_->config().lookahead())}};
+  const Link decoding = stage_->link(kChunks);
   graph_ =
       chat_graph({"hearing", hearing_.get(), HearingStage::kPolicy}, "ar", *lm_, {&decoding, 1});
   describe(spec);
@@ -121,7 +116,8 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   sizes.codebooks = config_.streams - 1;
   sizes.codebook_size = config_.codes;
   generator.build([&] {
-    codec_ = std::make_unique<EspnetCodec>(sizes, generator, codec_weights(spec.weights));
+    stage_ = std::make_unique<CodecStage<EspnetCodec>>(
+        std::make_unique<EspnetCodec>(sizes, generator, codec_weights(spec.weights)));
   });
   find_ears(spec, generator, sizes);
 }
@@ -151,14 +147,12 @@ void OpusLm::find_ears(const LoadSpec& spec, const Weights& generator,
 }
 
 void OpusLm::describe(const LoadSpec& spec) {
-  const EspnetCodecConfig& codec = codec_->config();
   name(kFamily, spec, "see the checkpoint");
   info_.writes = true;
   info_.converses = config_.dialogue;
   info_.speech.sample_rate = static_cast<int>(config_.sample_rate);
-  info_.speech.frame_rate = config_.sample_rate / static_cast<double>(codec.hop());
-  info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
-  info_.speech.default_voice = "default";
+  info_.speech.frame_rate = config_.sample_rate / static_cast<double>(codec().config().hop());
+  set_voices(info_, {{"default", "a voice that the model makes up, another for each seed"}});
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kSentence;
   info_.offers.add("guidance");
@@ -173,7 +167,7 @@ void OpusLm::describe(const LoadSpec& spec) {
   }
   info_.parts =
       describe_lm(*lm_, lm_->decoder().norm_order == NormOrder::kAfter ? "olmo2, " : "llama, ");
-  info_.parts.push_back({"codec", describe_codec(codec), codec_->bytes()});
+  info_.parts.push_back({"codec", describe_codec(codec().config()), codec().bytes()});
   if (hearing_) {
     info_.parts.push_back(
         {"hearing", concat(config_.xeus, ", k-means, the codec's encoder; loaded when needed"), 0});

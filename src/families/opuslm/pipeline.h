@@ -37,7 +37,7 @@ class OpusLm : public LoadedPipeline {
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
   const CodecLm& lm() const { return *lm_; }
-  const EspnetCodec& codec() const { return *codec_; }
+  const EspnetCodec& codec() const { return stage_->codec(); }
 
  private:
   void load_codec(const LoadSpec& spec);
@@ -50,8 +50,7 @@ class OpusLm : public LoadedPipeline {
   SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<CodecLm> lm_;
-  std::unique_ptr<EspnetCodec> codec_;
-  std::unique_ptr<CodecStage<EspnetCodec, EspnetCodecJob>> stage_;
+  std::unique_ptr<CodecStage<EspnetCodec>> stage_;
   std::unique_ptr<LazyEars> ears_;  // null if their files are missing
   std::unique_ptr<HearingStage> hearing_;
 };

@@ -29,7 +29,7 @@ bool claims(const Config& root) {
 bool claims_file(const GgufFile& file) {
   constexpr const char* kTokens = "tokenizer.ggml.tokens";
   if (file.text("general.architecture", "") != "llama" || !file.has(kTokens)) return false;
-  return std::ranges::find(file.list(kTokens).texts, std::string_view(kFirstCode.name)) !=
+  return std::ranges::find(file.list(kTokens).texts, std::string_view(kFirstCode)) !=
          file.list(kTokens).texts.end();
 }
 
@@ -40,19 +40,17 @@ ModelConfig config_of(const llm::ModelConfig& llama) {
   return m;
 }
 
-void load_ids(const Tokenizer* tokenizer, std::span<const Token> before,
-              std::span<const Token> behind, const std::string& where, ModelConfig& c) {
-  const auto id_of = [&](const Token& token) {
-    const bool optional = token.published == 0;
-    const int32_t id = !tokenizer ? token.published
-                       : optional ? tokenizer->id(token.name).value_or(0)
-                                  : tokenizer->need_id(token.name);
+void load_ids(const Tokenizer& tokenizer, std::span<const char* const> before,
+              std::span<const char* const> behind, const std::string& where, ModelConfig& c) {
+  const auto id_of = [&](const char* token) {
+    const bool optional = token == std::string_view(kAudio);  // files may lack it; then it is 0
+    const int32_t id = optional ? tokenizer.id(token).value_or(0) : tokenizer.need_id(token);
     if (id < c.vocab) return id;
     load_fault(where, "vocab_size",
-               concat("the id ", id, " of ", token.name, " is not below ", c.vocab));
+               concat("the id ", id, " of ", token, " is not below ", c.vocab));
   };
-  for (const Token& token : before) c.before.push_back(id_of(token));
-  for (const Token& token : behind) c.behind.push_back(id_of(token));
+  for (const char* token : before) c.before.push_back(id_of(token));
+  for (const char* token : behind) c.behind.push_back(id_of(token));
   c.end_of_speech = id_of(kSpeechEnd), c.first_code = id_of(kFirstCode);
   const int64_t last = c.first_code + kFrameTokens * c.block;
   if (c.end_of_speech < c.first_code && last <= c.vocab) return;

@@ -19,7 +19,7 @@ struct Edition {
   /// names. Editions with `named` have Orpheus' own tokenizer, including its last token <|audio|>.
   std::vector<const char*> named = {};
   /// Tokens before and after the voice with the text.
-  std::vector<Token> before, behind;
+  std::vector<const char*> before, behind;
   /// Text before and after the name of a voice. The text to speak follows.
   const char *voice_begin, *voice_end;
   bool voice_is_token = false;  ///< `voice_begin`, the name and '>' form one token

@@ -105,16 +105,6 @@ TEST_F(OrpheusTest, SpacesBeforeMarksGoAsServedByTheAuthors) {
   EXPECT_TRUE(model_.open(request).ok());
 }
 
-TEST_F(OrpheusTest, DescribesItself) {
-  const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.family, "orpheus");
-  EXPECT_EQ(info.speech.default_voice, "tara");
-  EXPECT_EQ(info.speech.sample_rate, 24000);
-  EXPECT_DOUBLE_EQ(info.speech.frame_rate, 46.875);
-  EXPECT_EQ(model_.graph().links()[0].policy.lookahead, 10);
-  EXPECT_EQ(model_.graph().links()[0].policy.left, 0);
-}
-
 /// A copy of the small checkpoint in which unused tokens have the names of another edition's
 /// tokens. Also the expected prompt of a request: the names of the tokens around the ids of a text.
 struct EditionCopy : CheckpointCopy {

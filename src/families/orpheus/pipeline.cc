@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/check.h"
-#include "families/dac_stage.h"
+#include "codec/snac.h"
 #include "families/llm/checkpoint.h"
 #include "families/llm/gguf.h"
 #include "families/loading/checkpoint.h"
@@ -16,17 +16,13 @@ namespace {
 
 constexpr const char* kCodec = "hubertsiuzdak/snac_24khz";
 
-/// New latent frames in the first chunk (43 ms) and in each later one (85 ms, a frame of tokens).
-constexpr int kInitial = 2, kSteady = 4;
-
-uint64_t seed_of(const Sequence& sequence) {
-  return static_cast<const SpokenSequence&>(sequence).seed();
-}
+/// Latent frames, of 21 ms each. A later chunk is a frame of tokens.
+constexpr ChunkSizes kChunks{2, 4};
 
 /// Loads a Llama whose head has only the ids of speech.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type) {
-  const int64_t hidden = config.lm.hidden, begin = config.audio_begin();
+  const int64_t hidden = config.lm.hidden, begin = config.end_of_speech;
   const Weights model = weights.scope("model");
   const View table = model.take("embed_tokens.weight", {config.vocab, hidden});
   const View head = config.tied ? table : weights.take("lm_head.weight", {config.vocab, hidden});
@@ -61,18 +57,21 @@ Orpheus::Orpheus(const LoadSpec& spec) {
   llm::StoredModel files = llm::open_model(spec);
   const bool one_file = spec.dir.ends_with(llm::kGgufEnd);
   const std::string path = one_file ? spec.dir : join_path(spec.dir, "config.json");
-  codec_ = load_codec(spec, std::filesystem::path(path).parent_path().string());
-  tokenizer_ = std::make_unique<Tokenizer>(std::move(files.tokenizer));
+  auto codec = load_codec(spec, std::filesystem::path(path).parent_path().string());
   const bool has_ids = !spec.dummy || one_file || has_tokenizer(spec.dir);
+  const std::string words[] = {kBegin, kTurnEnd,  kSpeech,    kHuman,
+                               kAi,    kHumanEnd, kSpeechEnd, kFirstCode};
+  tokenizer_ =
+      std::make_unique<Tokenizer>(has_ids ? std::move(files.tokenizer) : byte_tokenizer(words));
   config_ = config_of(files.config);
-  config_.block = codec_->config().codebook_size;
+  config_.block = codec->config().codebook_size;
   edition_ =
       has_ids ? &edition_of(*tokenizer_, concat(spec.model, " ", spec.dir)) : &first_edition();
-  load_ids(has_ids ? tokenizer_.get() : nullptr, edition_->before, edition_->behind, path, config_);
+  load_ids(*tokenizer_, edition_->before, edition_->behind, path, config_);
   weights_ = std::make_unique<Weights>(std::move(files.weights));
   auto lm =
       load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });
-  move_networks(spec, *lm, *codec_);
+  move_networks(spec, *lm, *codec);
   check_voices(path);
   spoken_ = spoken_model(config_, *edition_);
   name("orpheus", spec, edition_->licence);
@@ -84,8 +83,7 @@ Orpheus::Orpheus(const LoadSpec& spec) {
   if (edition_->description) info_.offers.add("instructions");
   info_.speech.default_voice = edition_->voices.front();
   info_.speech.languages = {edition_->language};
-  join(std::move(lm), std::make_unique<DacStage>(*codec_, seed_of), codec_info(*codec_),
-       {kInitial, kSteady, 0, static_cast<int>(codec_->config().lookahead())});
+  join(std::move(lm), std::move(codec), kChunks);
 }
 
 void Orpheus::check_voices(const std::string& path) const {

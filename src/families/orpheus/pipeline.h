@@ -6,7 +6,6 @@
 
 #include <memory>
 
-#include "codec/snac.h"
 #include "families/family.h"
 #include "families/orpheus/config.h"
 #include "families/orpheus/editions.h"
@@ -33,10 +32,9 @@ class Orpheus : public SpokenPipeline {
   ModelConfig config_;
   const Edition* edition_ = nullptr;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::unique_ptr<DacCodec> codec_;
 };
 
-/// Returns the settings. A step is one token; tokens are counted from ModelConfig::audio_begin().
+/// Returns the settings. A step is one token; tokens are counted from ModelConfig::end_of_speech.
 SpokenModel spoken_model(const ModelConfig& config, const Edition& edition);
 
 }  // namespace syrinx::orpheus

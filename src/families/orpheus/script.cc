@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kSpareSteps = 1260;  // extra steps, besides those per id: 15 s
 constexpr int64_t kStepsPerId = 70;    // steps of one id in slow speech: 0.85 s
-constexpr int32_t kEnd = 0;            // end of speech, counted from ModelConfig::audio_begin()
+constexpr int32_t kEnd = 0;            // end of speech, counted from ModelConfig::end_of_speech
 
 /// Beginnings of tokens that a text must not contain.
 constexpr std::array<std::string_view, 2> kTokens{"<custom_token_", "<spk_"};
@@ -80,7 +80,7 @@ class Script : public SpokenScript {
   }
 
   void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
-    ids[0] = config_.audio_begin() + codes[0];
+    ids[0] = config_.end_of_speech + codes[0];
   }
 
   /// Allows the end only between frames, and not before the first frame.

@@ -68,7 +68,8 @@ void Qwen3Omni::join() {
                           {.from = {kTower}, .to = {kThinker, ThinkerSequence::kHearing}},
                           {.from = {kThinker, 0}, .to = {kClient}}};
   if (config_.speaks) {
-    code2wav_ = std::make_unique<CodecStage<Qwen3Codec>>(*networks_->codec);
+    code2wav_ = std::make_unique<CodecStage<Qwen3Codec>>(
+        std::shared_ptr<const Qwen3Codec>(networks_, &*networks_->codec));
     nodes[kThinker].out = {text, rows, ids};
     nodes.push_back({.name = "talker",
                      .ar = networks_->talker.get(),

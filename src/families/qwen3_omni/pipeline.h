@@ -39,7 +39,7 @@ class Qwen3Omni : public LoadedPipeline {
   ModelConfig config_;
   llm::Generation generation_;
   std::unique_ptr<llm::Prompter> prompter_;
-  std::unique_ptr<Networks> networks_;
+  std::shared_ptr<Networks> networks_;
   std::unique_ptr<TowerStage> tower_;
   std::unique_ptr<CodecStage<Qwen3Codec>> code2wav_;
 };

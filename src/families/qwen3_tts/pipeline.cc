@@ -15,13 +15,7 @@ namespace {
 
 /// The codec's convolutions cost the same per frame for any chunk size. A step of the talker makes
 /// 80 ms of audio, so a second chunk of 4 frames leaves the executor mostly to the talker.
-constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
-
-struct CodecStream : StreamState {
-  explicit CodecStream(CodecState fresh) : state(std::move(fresh)) {}
-  CodecState state;
-  std::vector<int32_t> unheard;  // frames of the recording, decoded before the first new frame
-};
+constexpr ChunkSizes kChunks{1, 4};
 
 /// Reads the sizes of the codec's encoder, a Mimi, for its first `codebooks` codebooks. Without a
 /// config, returns the published sizes.
@@ -45,10 +39,15 @@ MimiConfig codec_encoder_config(const std::optional<Config>& root, int64_t codeb
 
 }  // namespace
 
+struct HearingCodecStage::Hearing : Stream {
+  using Stream::Stream;
+  std::vector<int32_t> unheard;  // frames of the recording, decoded before the first new frame
+};
+
 /// A cache of the codec's states after recently used recordings, because decoding a recording takes
 /// longer than making the first frame. Any thread. If two threads need the same missing state, both
 /// compute it.
-class CodecStage::HeardStates {
+class HearingCodecStage::HeardStates {
  public:
   std::optional<CodecState> find(const std::vector<int32_t>& codes) {
     const std::lock_guard lock(mutex_);
@@ -71,17 +70,17 @@ class CodecStage::HeardStates {
   std::list<std::pair<std::vector<int32_t>, CodecState>> states_;  // most recently used first
 };
 
-CodecStage::CodecStage(const Qwen3Codec& codec)
-    : codec_(codec), heard_(std::make_unique<HeardStates>()) {}
-CodecStage::~CodecStage() = default;
+HearingCodecStage::HearingCodecStage(std::shared_ptr<const Qwen3Codec> codec)
+    : CodecStage(std::move(codec)), heard_(std::make_unique<HeardStates>()) {}
+HearingCodecStage::~HearingCodecStage() = default;
 
-size_t CodecStage::heard_frames(size_t recorded) {
+size_t HearingCodecStage::heard_frames(size_t recorded) {
   constexpr size_t kWindow = 300, kLeft = 25;
   const size_t begin = recorded / kWindow * kWindow;
   return recorded - (begin - std::min(begin, kLeft));
 }
 
-Bundle CodecStage::bundle(const Sequence& sequence) const {
+Bundle HearingCodecStage::bundle(const Sequence& sequence) const {
   const std::span<const int32_t> codes = static_cast<const State&>(sequence).recording();
   const auto width = static_cast<size_t>(in_width());
   const size_t heard = heard_frames(codes.size() / width) * width;
@@ -92,8 +91,8 @@ Bundle CodecStage::bundle(const Sequence& sequence) const {
   return bundle;
 }
 
-std::unique_ptr<StreamState> CodecStage::open(Bundle bundle) const {
-  auto stream = std::make_unique<CodecStream>(codec_.open());
+std::unique_ptr<StreamState> HearingCodecStage::open(Bundle bundle) const {
+  auto stream = std::make_unique<Hearing>(codec().open());
   if (!bundle.has("heard")) return stream;
   stream->unheard = bundle.ints("heard");
   if (stream->unheard.size() % in_width() != 0) {
@@ -103,31 +102,23 @@ std::unique_ptr<StreamState> CodecStage::open(Bundle bundle) const {
   return stream;
 }
 
-void CodecStage::hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) const {
+void HearingCodecStage::hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) const {
   for (const ChunkJob& job : jobs) {
-    auto& stream = *static_cast<CodecStream*>(job.state);
+    auto& stream = *static_cast<Hearing*>(job.state);
     if (stream.unheard.empty()) continue;
     if (auto state = heard_->find(stream.unheard)) {
       stream.state = std::move(*state);
     } else {
-      codec_.hear(ctx, stream.state, stream.unheard);
+      codec().hear(ctx, stream.state, stream.unheard);
       heard_->keep(std::move(stream.unheard), stream.state.clone());
     }
     stream.unheard.clear();
   }
 }
 
-void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+void HearingCodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   hear_recordings(ctx, jobs);
-  const Arena::Mark mark(ctx.host);
-  const std::span<CodecJob> inner = take_array<CodecJob>(ctx, std::ssize(jobs));
-  const size_t width = static_cast<size_t>(in_width());
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const ChunkJob& job = jobs[i];
-    inner[i] = {&static_cast<CodecStream*>(job.state)->state,
-                job.codes.subspan(job.left * width, job.fresh * width), job.out};
-  }
-  codec_.run(ctx, inner);
+  CodecStage::run(ctx, jobs);
 }
 
 std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& weights,
@@ -161,9 +152,10 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
                       [&] { return load_talker(config_, weights_->scope("talker"), spec.weights); },
                       {"speaker_encoder.*"});
   bool codec_encoder = false;
+  std::unique_ptr<Qwen3Codec> decoder;
   {
     const Weights stored(files.codec_weights());
-    codec_ = load_part(
+    decoder = load_part(
         spec, "codec", stored,
         [&] { return std::make_unique<Qwen3Codec>(codec, stored, codec_weights(spec.weights)); },
         {"encoder.*"});
@@ -171,10 +163,10 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
     codec_encoder = encoder.has("downsample.conv.weight") || encoder.count("encoder.layers") > 0;
   }
   codec_table_ = talker_->table(0);
-  move_networks(spec, *talker_, *codec_);
+  move_networks(spec, *talker_, *decoder);
+  stage_ = std::make_unique<HearingCodecStage>(std::move(decoder));
   if (config_.kind == Kind::kBase) load_voices(files, codec_encoder);
-  stage_ = std::make_unique<CodecStage>(*codec_);
-  const Link links[] = {{"codec", stage_.get(), kPolicy}};
+  const Link links[] = {stage_->link(kChunks)};
   graph_ = chain(*talker_, links);
   describe(spec);
 }
@@ -185,12 +177,13 @@ void Qwen3Tts::load_voices(const Checkpoint& files, bool codec_encoder) {
   // The codec's first codebooks equal those of a complete Mimi.
   MimiConfig codec = codec_encoder_config(files.codec, config_.codebooks);
   const int64_t hop = codec.hop();
-  if (hop != codec_->config().hop() ||
+  if (hop != stage_->codec().config().hop() ||
       codec.codebook_size > std::min(config_.audio_codes(), config_.code_vocab)) {
-    throw LoadError(concat(
-        files.codec_path, ": the encoder has ", codec.codebook_size,
-        " codes in a codebook and a hop of ", hop, " samples, the talker and decoder have ",
-        std::min(config_.audio_codes(), config_.code_vocab), " and ", codec_->config().hop()));
+    throw LoadError(concat(files.codec_path, ": the encoder has ", codec.codebook_size,
+                           " codes in a codebook and a hop of ", hop,
+                           " samples, the talker and decoder have ",
+                           std::min(config_.audio_codes(), config_.code_vocab), " and ",
+                           stage_->codec().config().hop()));
   }
   const auto load = [this, open = files.codec_weights, codec_encoder, codec] {
     VoiceNetworks networks;
@@ -210,7 +203,7 @@ void Qwen3Tts::load_voices(const Checkpoint& files, bool codec_encoder) {
 }
 
 void Qwen3Tts::describe(const LoadSpec& spec) {
-  const Qwen3CodecConfig& codec = codec_->config();
+  const Qwen3CodecConfig& codec = stage_->codec().config();
   name("qwen3_tts", spec, "Apache-2.0");
   set_rates(info_, codec.sample_rate, codec.hop());
   for (const auto& [name, id] : config_.speakers) {
@@ -238,7 +231,7 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
   info_.parts = {{"talker", describe_decoder(t), talker_->bytes()},
                  {"code predictor", describe_decoder(config_.predictor), talker_->inner_bytes()},
                  {"tables", tables, talker_->table_bytes()},
-                 {"codec", describe_codec(codec), codec_->bytes()}};
+                 stage_->part()};
 }
 
 Result<Opened> Qwen3Tts::open(const SpeechRequest& request) const {

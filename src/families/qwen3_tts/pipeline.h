@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/qwen3_codec.h"
+#include "families/codec_stage.h"
 #include "families/family.h"
 #include "families/loading/loaded_pipeline.h"
 #include "families/qwen3_tts/config.h"
@@ -22,29 +23,22 @@ std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& w
 
 /// Turns frames into samples. The codec keeps its whole past, so no left context or lookahead is
 /// needed. If the speech continues a recording, the codec first processes the recording's end.
-class CodecStage : public ChunkStage {
+class HearingCodecStage : public CodecStage<Qwen3Codec> {
  public:
-  explicit CodecStage(const Qwen3Codec& codec);
-  ~CodecStage() override;
+  explicit HearingCodecStage(std::shared_ptr<const Qwen3Codec> codec);
+  ~HearingCodecStage() override;
   /// Returns how many frames of a recording the codec processes first. The authors decode recording
   /// and speech together in windows of 300 frames, each with the 25 frames before it. The result is
   /// the number of frames before the speech in the window in which the speech begins.
   static size_t heard_frames(size_t recorded);
-  Device device() const override { return codec_.device(); }
-  FrameType in() const override {
-    return {Flow::kCodes, static_cast<int>(codec_.config().codebooks)};
-  }
-  FrameType out() const override {
-    return {Flow::kSamples, static_cast<int>(codec_.config().hop())};
-  }
   Bundle bundle(const Sequence& sequence) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
  private:
   class HeardStates;
+  struct Hearing;
   void hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) const;
-  const Qwen3Codec& codec_;
   const std::unique_ptr<HeardStates> heard_;
 };
 
@@ -69,8 +63,7 @@ class Qwen3Tts : public LoadedPipeline {
   std::unique_ptr<Frontend> frontend_;
   std::unique_ptr<CodecLm> talker_;
   View codec_table_;  // table of code 0 and of named speakers, in the mapped file
-  std::unique_ptr<Qwen3Codec> codec_;
-  std::unique_ptr<CodecStage> stage_;
+  std::unique_ptr<HearingCodecStage> stage_;
 };
 
 }  // namespace syrinx::qwen3_tts

@@ -110,11 +110,11 @@ TEST_F(VoiceTest, RecordingsAtOtherRatesBecomeTheAuthorsVoices) {
 }
 
 TEST_F(VoiceTest, RecordingsOfAnyLengthAreHeardAsTheAuthorsDecodeThem) {
-  EXPECT_EQ(CodecStage::heard_frames(0), 0u);
-  EXPECT_EQ(CodecStage::heard_frames(299), 299u);
-  EXPECT_EQ(CodecStage::heard_frames(300), 25u);
-  EXPECT_EQ(CodecStage::heard_frames(375), 100u);
-  EXPECT_EQ(CodecStage::heard_frames(600), 25u);
+  EXPECT_EQ(HearingCodecStage::heard_frames(0), 0u);
+  EXPECT_EQ(HearingCodecStage::heard_frames(299), 299u);
+  EXPECT_EQ(HearingCodecStage::heard_frames(300), 25u);
+  EXPECT_EQ(HearingCodecStage::heard_frames(375), 100u);
+  EXPECT_EQ(HearingCodecStage::heard_frames(600), 25u);
   const Safetensors golden(golden_dir("base") + "/heard.safetensors");
   const ChunkStage& stage = *model_.graph().links()[0].stage;
   const int books = stage.in_width();

@@ -5,14 +5,13 @@
 
 #include <memory>
 
-#include "families/loading/describe.h"
-#include "families/loading/loaded_pipeline.h"
+#include "families/loading/codec_pipeline.h"
 #include "families/spoken/codec_lm.h"
 #include "families/spoken/spoken_sequence.h"
 
 namespace syrinx {
 
-class SpokenPipeline : public LoadedPipeline {
+class SpokenPipeline : public CodecPipeline {
  public:
   Result<Opened> open(const SpeechRequest& request) const override {
     return SpokenSequence::open(spoken_, script(request), request);
@@ -27,16 +26,26 @@ class SpokenPipeline : public LoadedPipeline {
   /// Makes the graph of the language model and the stages after it (`behind`), which must outlive
   /// the graph. Describes the language model. Offers guidance and inner sampling if spoken_ has
   /// values for them. The family's constructor first sets spoken_, then calls one join().
-  void join(std::unique_ptr<CodecLm> lm, std::span<const Link> behind);
-  /// Calls the other join() with a codec as the only stage after the model. Describes the codec.
-  void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec, const CodecInfo& info,
-            ChunkPolicy policy);
+  void join(std::unique_ptr<CodecLm> lm, std::span<const Link> behind) {
+    set_lm(std::move(lm));
+    graph_ = chain(*lm_, behind);
+  }
+  /// Does the same with a codec as the only stage after the model. Describes the codec, too.
+  template <typename Codec>
+  void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<Codec> codec, ChunkSizes chunks) {
+    set_lm(std::move(lm));
+    join_codec(*lm_, std::move(codec), chunks, [](const Sequence& sequence) {
+      return static_cast<const SpokenSequence&>(sequence).seed();
+    });
+    info_.speech.late_text = LateText::kSentence;
+  }
 
   SpokenModel spoken_;
 
  private:
+  void set_lm(std::unique_ptr<CodecLm> lm);
+
   std::unique_ptr<CodecLm> lm_;
-  std::unique_ptr<ChunkStage> stage_;
 };
 
 }  // namespace syrinx

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "families/scatter_rows.h"
 #include "families/vibevoice/state.h"
 #include "kernels/activation.h"
 #include "kernels/copy.h"
@@ -18,17 +19,6 @@ namespace {
 
 constexpr uint32_t kNoiseStream = 0;
 constexpr float kConnectorEps = 1e-6f;
-
-/// Copies row i of `from` to row rows[i] of `to`.
-void scatter(StepContext& ctx, const View& from, std::span<const int32_t> rows, const View& to) {
-  const Arena::Mark host_mark(ctx.host);
-  const int64_t width = to.shape[1];
-  const std::span<CopySpan> spans = take_array<CopySpan>(ctx, std::ssize(rows));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    spans[i] = {from.f32() + static_cast<int64_t>(i) * width, to.f32() + rows[i] * width, width};
-  }
-  copy_spans(ctx, spans);
-}
 
 }  // namespace
 
@@ -162,7 +152,7 @@ void SpeechLm::make_inputs(StepContext& ctx, const ArBatch& batch, const Rows& r
     embed(ctx, table_, rows.text_ids, text);
     text_.forward(ctx, text, rows.text, batch.kv[0]);
     add_bias_inplace(ctx, text, type(1));
-    scatter(ctx, text, rows.texts, rows.x);
+    scatter_rows(ctx, text, rows.texts, rows.x);
   }
   if (rows.latents.empty()) return;
   const auto count = std::ssize(rows.latents);
@@ -178,7 +168,7 @@ void SpeechLm::make_inputs(StepContext& ctx, const ArBatch& batch, const Rows& r
   connector_norm_(ctx, speech, speech);
   linear(ctx, connected_, speech, made);
   add_bias_inplace(ctx, made, type(0));
-  scatter(ctx, made, rows.latents, rows.x);
+  scatter_rows(ctx, made, rows.latents, rows.x);
 }
 
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
@@ -214,7 +204,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   if (ran == 0) return;
   const View normed = take_rows(ctx, static_cast<int64_t>(ran), width);
   speech_.norm_rows(ctx, rows.x, from.first(ran), normed);
-  scatter(ctx, normed, to.first(ran), hidden);
+  scatter_rows(ctx, normed, to.first(ran), hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, View,
@@ -273,7 +263,7 @@ void SpeechLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View,
   gather_rows(ctx, hidden, rows.first(count), own);
   if (guided) gather_rows(ctx, hidden, companions.first(count), others);
   head_.run(ctx, own, others, upload(ctx, {scales.data(), DType::kF32, {n}}), x);
-  scatter(ctx, x, rows.first(count), out);
+  scatter_rows(ctx, x, rows.first(count), out);
 }
 
 }  // namespace syrinx::vibevoice

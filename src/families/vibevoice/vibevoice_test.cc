@@ -1,6 +1,7 @@
 // Tests of the family that need no golden: batches, recomputation, windows and parts of text,
 // options, bounds, voices, refusals, faulty files.
 #include "families/checkpoint_copy.h"
+#include "families/family_fixture.h"
 #include "families/vibevoice/fixture.h"
 #include "io/edit_safetensors.h"
 #include "model/same_steps.h"
@@ -8,15 +9,12 @@
 namespace syrinx::vibevoice {
 namespace {
 
-class VibeVoiceTest : public testing::Test {
+class VibeVoiceTest : public FamilyTest<VibeVoice> {
  protected:
-  VibeVoiceTest() : model_({golden_path("other/checkpoint"), "tiny"}) {}
+  VibeVoiceTest() : FamilyTest(golden_path("other/checkpoint")) {}
 
   static SpeechRequest request(const std::string& text, uint64_t seed = 1) {
-    SpeechRequest r;
-    r.say.text = text;
-    r.sampling.seed = seed;
-    return r;
+    return plain(text, seed);
   }
   static SpeechRequest open_request() {
     SpeechRequest r;
@@ -31,15 +29,8 @@ class VibeVoiceTest : public testing::Test {
   /// Takes a step with a latent of zeros. `end`: its code marks the previous latent as the last.
   Verdict said(Sequence& state, bool end = false) {
     const std::vector<float> latent(static_cast<size_t>(model_.config().latent()));
-    std::vector<int32_t> frames;
-    std::vector<WordMark> words;
-    StepOutput out(frames, words, nullptr, nullptr, latent, &rows_);
-    const int32_t code = end ? State::kEnd : 0;
-    return state.advance(std::span(&code, 1), out);
+    return say_values(state, end ? State::kEnd : 0, latent);
   }
-
-  VibeVoice model_;
-  std::vector<float> rows_;  // latents that the steps yielded
 };
 
 TEST_F(VibeVoiceTest, SameBitsAloneAndInABatch) {
@@ -77,7 +68,7 @@ TEST_F(VibeVoiceTest, SeedsNoiseAndGuidanceCount) {
 }
 
 TEST_F(VibeVoiceTest, WindowsOfFiveIdsAndSixLatents) {
-  const auto state = open_only(model_, request("The quick brown fox jumps over the lazy dog."));
+  const auto state = open(request("The quick brown fox jumps over the lazy dog."));
   const auto& own = static_cast<const State&>(*state);
   int rows = state->prompt_rows(), companion = state->companion_rows(), windows = 0;
   EXPECT_EQ(std::ssize(state->prompt_ids()), 5);
@@ -109,7 +100,7 @@ TEST_F(VibeVoiceTest, WindowsOfFiveIdsAndSixLatents) {
 }
 
 TEST_F(VibeVoiceTest, TheEndBetweenWindowsEndsTheRequest) {
-  const auto state = open_only(model_, request("The quick brown fox jumps over the lazy dog."));
+  const auto state = open(request("The quick brown fox jumps over the lazy dog."));
   for (int i = 0; i < State::kLatents; ++i) said(*state);
   const Verdict verdict = said(*state, true);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
@@ -117,7 +108,7 @@ TEST_F(VibeVoiceTest, TheEndBetweenWindowsEndsTheRequest) {
 }
 
 TEST_F(VibeVoiceTest, LateTextWaitsForAWindow) {
-  const auto state = open_only(model_, open_request());
+  const auto state = open(open_request());
   EXPECT_FALSE(state->ready());
   EXPECT_TRUE(state->append_text("  The quick", false));
   EXPECT_FALSE(state->ready()) << state->prompt_ids().size();
@@ -133,7 +124,7 @@ TEST_F(VibeVoiceTest, LateTextWaitsForAWindow) {
   EXPECT_TRUE(state->append_text("", true));
   EXPECT_TRUE(state->ready());
   EXPECT_FALSE(state->append_text("more", true));
-  const auto whole = open_only(model_, request("The quick brown fox jumps over"));
+  const auto whole = open(request("The quick brown fox jumps over"));
   std::vector<int32_t> ids;
   TextWindows text(model_.tokenizer(), 1000);
   for (const char* piece : {" The qu", "ick brown f", "ox jumps over \n"}) text.push(piece, false);
@@ -145,8 +136,8 @@ TEST_F(VibeVoiceTest, LateTextWaitsForAWindow) {
 }
 
 TEST_F(VibeVoiceTest, BlankTextIsRefusedHoweverItComes) {
-  EXPECT_EQ(refusal_of(model_, request(" \n ")).param, "input");
-  const auto state = open_only(model_, open_request());
+  EXPECT_EQ(refusal(request(" \n ")).param, "input");
+  const auto state = open(open_request());
   EXPECT_TRUE(state->append_text("  ", false));
   EXPECT_FALSE(state->append_text("\n", true));
 }
@@ -155,7 +146,7 @@ TEST_F(VibeVoiceTest, BlankTextIsRefusedHoweverItComes) {
 TEST_F(VibeVoiceTest, LongTextIsSpokenInParts) {
   std::string text;
   for (int i = 0; i < 40; ++i) text += "The fox said hello there to the dog. ";
-  const auto state = open_only(model_, request(text));
+  const auto state = open(request(text));
   const int voice = state->prompt_rows() - 5;
   const int64_t most = (model_.config().max_positions - voice) / 4;
   int parts = 1;
@@ -183,14 +174,14 @@ TEST_F(VibeVoiceTest, LongTextIsSpokenInParts) {
 TEST_F(VibeVoiceTest, BoundsAreKept) {
   SpeechRequest r = request("Hello there.");
   r.terms.max_frames = 4;
-  const auto state = open_only(model_, r);
+  const auto state = open(r);
   EXPECT_EQ(state->max_steps(), 4);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(said(*state).next, Verdict::kContinue);
   const Verdict verdict = said(*state);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
   r.terms.ignore_stop = true;
-  const auto measured = open_only(model_, r);
+  const auto measured = open(r);
   said(*measured);
   EXPECT_EQ(measured->rule(0).allowed[0].end, State::kEnd);
 }
@@ -211,7 +202,7 @@ TEST_F(VibeVoiceTest, RefusesWhatItCannotDo) {
   const auto param = [&](auto change) {
     SpeechRequest r = request("hello");
     change(r);
-    return refusal_of(model_, r).param;
+    return refusal(r).param;
   };
   EXPECT_EQ(param([](SpeechRequest& r) { r.voice.name = "otto"; }), "voice");
   EXPECT_EQ(param([](SpeechRequest& r) { r.voice.data = std::make_shared<Voice>(); }), "voice");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "families/scatter_rows.h"
 #include "families/voxcpm2/state.h"
 #include "kernels/activation.h"
 #include "kernels/copy.h"
@@ -36,18 +37,6 @@ void join_rows(StepContext& ctx, const View& x, const View& y, const View& out) 
     halves[2 * i + 1] = {y.f32() + i * width, to + width, width};
   }
   copy_spans(ctx, halves);
-}
-
-/// Copies row i of `from` to row rows[i] of `to`.
-void scatter_rows(StepContext& ctx, const View& from, std::span<const int32_t> rows,
-                  const View& to) {
-  const Arena::Mark host_mark(ctx.host);
-  const int64_t width = to.shape[1];
-  const std::span<CopySpan> spans = take_array<CopySpan>(ctx, std::ssize(rows));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    spans[i] = {from.f32() + static_cast<int64_t>(i) * width, to.f32() + rows[i] * width, width};
-  }
-  copy_spans(ctx, spans);
 }
 
 }  // namespace

@@ -22,21 +22,10 @@ class VoxCpm2Test : public FamilyTest<VoxCpm2> {
     r.sampling.seed = seed;
     return r;
   }
-  std::vector<float> latents(const SpeechRequest& r, int steps) {
-    Runner runner(model_);
-    Track track = runner.open(r);
-    for (int i = 0; i < steps; ++i) runner.step(track);
-    return track.rows;
-  }
   /// Takes a step as if the model had made a patch of `value`. `stop`: it is the part's last patch.
-  Verdict said(Sequence& state, float value, bool stop) const {
+  Verdict said(Sequence& state, float value, bool stop) {
     const std::vector<float> patch(static_cast<size_t>(model_.config().patch_width()), value);
-    std::vector<int32_t> frames;
-    std::vector<WordMark> words;
-    std::vector<float> rows;
-    StepOutput out(frames, words, nullptr, nullptr, patch, &rows);
-    const int32_t code = stop ? 1 : 0;
-    return state.advance(std::span(&code, 1), out);
+    return say_values(state, stop ? 1 : 0, patch);
   }
   static int64_t first_audio(const Sequence& state) {
     const auto ids = state.prompt_ids();

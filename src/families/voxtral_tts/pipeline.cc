@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "families/codec_stage.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/voice_tensors.h"
 #include "families/voxtral_tts/speech_lm.h"
@@ -18,8 +17,7 @@ constexpr const char* kVoices = "voice_embedding";
 /// Voice of requests without a name: that of SGLang-Omni; the authors' server has none.
 constexpr const char* kUsual = "cheerful_female";
 constexpr int64_t kRandomRows = 147;  // as many as casual_male has
-/// Chunks of one frame, then of six; a frame is 80 ms.
-constexpr ChunkPolicy kPolicy{1, 6, 0, 0};
+constexpr ChunkSizes kChunks{1, 6};   // a frame is 80 ms
 
 /// Reads a voice's file: one tensor of floats [N, H].
 VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
@@ -44,11 +42,12 @@ VoxtralTts::VoxtralTts(const LoadSpec& spec)
       tokenizer_(std::make_unique<Tokenizer>(open_words(spec, config_))) {
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, join_path(spec.dir, kWeights)));
   std::unique_ptr<SpeechLm> lm;
+  std::unique_ptr<VoxtralCodec> codec;
   weights_->build(
       [&] {
         lm = spec.part(
             "ar", [&] { return std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
-        codec_ = spec.part("codec", [&] {
+        codec = spec.part("codec", [&] {
           return std::make_unique<VoxtralCodec>(config_.codec, weights_->scope("audio_tokenizer"),
                                                 at_least_8_bits(spec.weights));
         });
@@ -63,8 +62,7 @@ VoxtralTts::VoxtralTts(const LoadSpec& spec)
   info_.speech.no_cloning =
       "the published checkpoint has no encoder of recordings; the model has only its named voices";
   const FlowHead& flow = lm->flow();
-  join(std::move(lm), std::make_unique<CodecStage<VoxtralCodec>>(*codec_), codec_info(*codec_),
-       kPolicy);
+  join(std::move(lm), std::move(codec), kChunks);
   info_.parts.push_back({"acoustic transformer",
                          concat(describe_decoder(config_.flow), ", ", config_.steps, " steps for ",
                                 config_.codec.acoustic(), " codes"),

@@ -31,7 +31,6 @@ class VoxtralTts : public SpokenPipeline {
 
   ModelConfig config_;
   std::unique_ptr<const Tokenizer> tokenizer_;
-  std::unique_ptr<VoxtralCodec> codec_;
   std::unique_ptr<VoiceFiles<VoiceRows>> files_;
 };
 

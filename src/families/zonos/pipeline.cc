@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "families/dac_stage.h"
 #include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "io/hub.h"
@@ -15,8 +14,7 @@ constexpr const char* kCodec = "descript/dac_44khz";
 constexpr size_t kMostSpeakers = 1000;
 constexpr size_t kMostText = 20'000;  // bytes; each segment needs a run of espeak-ng at admission
 
-/// New frames in the first chunk (46 ms) and in each later chunk (93 ms).
-constexpr int kInitial = 4, kSteady = 8;
+constexpr ChunkSizes kChunks{4, 8};  // a frame is 12 ms
 
 /// Reads the only tensor of a file. Its shape is [count], apart from dimensions of size 1.
 std::vector<double> load_speaker(const std::string& path, int64_t count) {
@@ -59,13 +57,13 @@ Result<std::string> letters(std::string_view text, std::string_view) { return st
 Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   const std::string path = join_path(spec.dir, "config.json");
   config_ = load_model_config(Config::load(path));
-  load_codec(spec);
-  config_.codebooks = codec_->config().codebooks;
-  if (config_.codebooks > 64 || codec_->config().codebook_size != config_.codes()) {
-    load_fault(
-        path, "eos_token_id",
-        concat("the codec has ", config_.codebooks, " codebooks of ",
-               codec_->config().codebook_size, " codes, but the model makes ", config_.codes()));
+  auto codec = load_codec(spec);
+  const DacCodecConfig& made = codec->config();
+  config_.codebooks = made.codebooks;
+  if (config_.codebooks > 64 || made.codebook_size != config_.codes()) {
+    load_fault(path, "eos_token_id",
+               concat("the codec has ", config_.codebooks, " codebooks of ", made.codebook_size,
+                      " codes, but the model makes ", config_.codes()));
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   std::unique_ptr<CodecLm> lm;
@@ -77,19 +75,18 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
     lm = spec.part(
         "ar", [&] { return load_lm(config_, conditioner_->symbols(), *weights_, spec.weights); });
   });
-  move_networks(spec, *lm, *codec_);
+  move_networks(spec, *lm, *codec);
   spoken_ = spoken_model(config_);
   phonemize_ = spec.dummy ? letters : std::move(phonemize);
   load_speakers(spec);
   describe(spec);
-  join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_info(*codec_),
-       {kInitial, kSteady, 0, static_cast<int>(codec_->config().lookahead())});
+  join(std::move(lm), std::move(codec), kChunks);
   info_.parts.push_back({"conditioners",
                          concat(config_.conditioners.size(), " parts of the prefix"),
                          conditioner_->bytes()});
 }
 
-void Zonos::load_codec(const LoadSpec& spec) {
+std::unique_ptr<DacCodec> Zonos::load_codec(const LoadSpec& spec) {
   DacCodecConfig config = dac_44khz();
   std::string dir;
   if (!spec.dummy) {
@@ -97,7 +94,7 @@ void Zonos::load_codec(const LoadSpec& spec) {
     config = load_dac_config(Config::load(join_path(dir, "config.json")));
   }
   const Weights weights(weights_at(spec, dir));
-  codec_ = load_part(spec, "codec", weights, [&] {
+  return load_part(spec, "codec", weights, [&] {
     return std::make_unique<DacCodec>(load_dac(config, weights, codec_weights(spec.weights)));
   });
 }

@@ -24,7 +24,7 @@ class Zonos : public SpokenPipeline {
 
  private:
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
-  void load_codec(const LoadSpec& spec);
+  static std::unique_ptr<DacCodec> load_codec(const LoadSpec& spec);
   void load_speakers(const LoadSpec& spec);
   void find_speaker_encoder(const LoadSpec& spec);
   void describe(const LoadSpec& spec);
@@ -34,7 +34,6 @@ class Zonos : public SpokenPipeline {
   Phonemize phonemize_;
   Speakers speakers_;
   int64_t speaker_width_ = 0;  // 0: the model takes no speaker
-  std::unique_ptr<DacCodec> codec_;
 };
 
 /// Returns the settings. Table 0 is that of symbols, table k + 1 that of codebook k.
