@@ -1,25 +1,12 @@
 #include "families/bagpiper/prompter.h"
 
-#include <nlohmann/json.hpp>
-
-#include "base/ascii.h"
-#include "base/check.h"
+#include "families/voice_chat/chat_reader.h"
 
 namespace syrinx::bagpiper {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kPlainScene = "A clear voice says: '";
 constexpr const char* kPlainSceneEnd = "'. No background noise.";
-
-Error wrong(const std::string& what) { return {ErrorCode::kInvalid, what, "messages"}; }
-
-std::string member(const Json& object, const char* key) {
-  if (!object.is_object()) return "";
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 struct Part {
   int32_t role = 0;
@@ -49,39 +36,6 @@ std::vector<int32_t> lay_out(const Tokenizer& tokenizer, std::span<const Part> p
   return ids;
 }
 
-/// Adds the parts of a message. Neighbouring texts become one part. Removes from `rows` the numbers
-/// that were used.
-Status add_parts(int32_t role, const Json& value, std::span<const int64_t>& rows,
-                 std::vector<Part>& parts) {
-  if (value.is_null()) return parts.push_back({role, "", 0}), ok_status();
-  if (value.is_string()) return parts.push_back({role, value.get<std::string>(), 0}), ok_status();
-  if (!value.is_array()) return wrong("the content of a message must be a text or a list");
-  const size_t begin = parts.size();
-  for (const Json& each : value) {
-    const std::string type = member(each, "type");
-    if (type == "text" && each.contains("text") && each["text"].is_string()) {
-      const std::string text = each["text"].get<std::string>();
-      if (parts.size() > begin && parts.back().rows == 0) {
-        parts.back().text += "\n" + text;
-      } else {
-        parts.push_back({role, text, 0});
-      }
-      continue;
-    }
-    if (type != "audio") {
-      return Error{ErrorCode::kUnsupported, "this model accepts messages of text and recordings",
-                   "messages"};
-    }
-    if (role != kUser) return wrong("only a user's message may have a recording");
-    if (rows.empty())
-      return wrong("the messages have more places for recordings than the request has recordings");
-    parts.push_back({role, "", rows.front()});
-    rows = rows.subspan(1);
-  }
-  if (parts.size() == begin) parts.push_back({role, "", 0});
-  return ok_status();
-}
-
 }  // namespace
 
 Prompter::Prompter(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
@@ -94,25 +48,24 @@ std::string Prompter::bytes(int32_t id) const {
 
 Result<std::vector<int32_t>> Prompter::conversation(const Chat& chat,
                                                     std::span<const int64_t> rows) const {
-  if (!chat.tools.empty()) {
-    return Error{ErrorCode::kUnsupported, "this model cannot call tools", "tools"};
-  }
-  const Json messages = Json::parse(chat.messages, nullptr, false);
-  if (!messages.is_array() || messages.empty()) return wrong("'messages' must be a list");
+  const Result<ChatJson> messages = messages_without_tools(chat);
+  if (!messages) return messages.error();
+  ChatReader reader(rows.size(), {});
   std::vector<Part> parts;
-  for (const Json& message : messages) {
-    if (!message.is_object()) return wrong("'messages' must be a list of objects");
-    const std::string role = member(message, "role");
-    const int32_t id = role == "system" || role == "developer" ? kSystem
-                       : role == "user"                        ? kUser
-                       : role == "assistant"                   ? kAssistant
-                                                               : -1;
-    if (id < 0) return wrong("roles are system, user and assistant, not \"" + role + "\"");
-    const Json none, &content = message.contains("content") ? message.at("content") : none;
-    if (Status fault = add_parts(id, content, rows, parts); !fault) return fault.error();
+  for (const ChatJson& message : messages.value()) {
+    const Result<int32_t> role = role_id(message, kSystem, kUser, kAssistant);
+    if (!role) return role.error();
+    const Result<std::vector<ChatPart>> said = parts_of(message, "\n");
+    if (!said) return said.error();
+    for (const ChatPart& part : said.value()) {
+      parts.push_back({role.value(), part.text, 0});
+      if (!part.recording) continue;
+      const Result<size_t> recording = reader.recording();
+      if (!recording) return recording.error();
+      parts.back().rows = rows[recording.value()];
+    }
   }
-  if (!rows.empty())
-    return wrong("the request has more recordings than the messages have places for them");
+  if (const Status fault = reader.end(); !fault) return fault.error();
   return lay_out(tokenizer_, parts);
 }
 

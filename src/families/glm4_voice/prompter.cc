@@ -101,10 +101,8 @@ class Scribe {
 
 Result<ChatPrompt> Prompter::of_chat(const Chat& chat, std::span<const int64_t> codes,
                                      std::span<const EarlierAnswer> answers) const {
-  const Result<ChatJson> messages = messages_of(chat);
+  const Result<ChatJson> messages = messages_without_tools(chat);
   if (!messages.ok()) return messages.error();
-  if (!chat.tools.empty() && chat.tools != "[]")
-    return refused_chat("this model does not support tools");
   // The demo has only one kind of input in a conversation. Here, a conversation with a recording
   // has the prompt for speech.
   std::string system;

@@ -1,54 +1,15 @@
 #include "families/opuslm/prompter.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "families/voice_chat/chat_reader.h"
 #include "model/past_context.h"
 
 namespace syrinx::opuslm {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int64_t kLeastRoom = 64;  // steps that a prompt must leave free
-
-Error wrong(const std::string& what) { return {ErrorCode::kInvalid, what, "messages"}; }
-
-std::string member(const Json& object, const char* key) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-/// A part of a message: a text or a recording.
-struct Part {
-  bool text = true;
-  std::string words;
-};
-
-/// Returns the parts of a message; neighbouring texts become one part.
-Result<std::vector<Part>> parts_of(const Json& message) {
-  std::vector<Part> parts{{}};
-  const auto content = message.find("content");
-  if (content == message.end() || content->is_null()) return parts;
-  if (content->is_string()) parts.back().words = content->get<std::string>();
-  if (content->is_string()) return parts;
-  if (!content->is_array()) return wrong("the content of a message must be a text or a list");
-  for (const Json& part : *content) {
-    const std::string type = member(part, "type");
-    if (type == "text" && part.contains("text") && part["text"].is_string()) {
-      if (!parts.back().text) parts.emplace_back();
-      parts.back().words += part["text"].get<std::string>();
-    } else if (type == "audio") {
-      if (parts.back().text && parts.back().words.empty()) parts.pop_back();
-      parts.push_back({false, ""});
-    } else {
-      return Error{ErrorCode::kUnsupported,
-                   "this model accepts messages of text and recordings only", "messages"};
-    }
-  }
-  return parts;
-}
 
 }  // namespace
 
@@ -167,11 +128,8 @@ Rows Prompter::recognition(int64_t heard) const {
 
 Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<const int32_t> voice,
                                     std::span<const int64_t> heard) const {
-  if (!chat.tools.empty()) {
-    return Error{ErrorCode::kUnsupported, "this model cannot call tools", "tools"};
-  }
-  const Json messages = Json::parse(chat.messages, nullptr, false);
-  if (!messages.is_array() || messages.empty()) return wrong("'messages' must be a list");
+  const Result<ChatJson> messages = messages_without_tools(chat);
+  if (!messages) return messages.error();
   const ControlIds& c = config_.ids;
   Rows rows(config_);
   rows.id(c.end).id(spoken || !heard.empty() ? c.audio_dialogue : c.text_dialogue);
@@ -179,30 +137,26 @@ Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<con
     rows.id(c.system);
     add_voice(rows, voice);
   }
-  size_t recordings = 0;
-  for (const Json& message : messages) {
-    if (!message.is_object()) return wrong("'messages' must be a list of objects");
-    const std::string role = member(message, "role");
-    const int32_t id = role == "system" || role == "developer" ? c.system
-                       : role == "user"                        ? c.user
-                       : role == "assistant"                   ? c.assistant
-                                                               : -1;
-    if (id < 0) return wrong("roles are system, user and assistant, not \"" + role + "\"");
-    auto parts = parts_of(message);
-    if (!parts.ok()) return parts.error();
-    for (const Part& part : parts.value()) {
-      if (part.text) {
+  ChatReader reader(heard.size(), {});
+  for (const ChatJson& message : messages.value()) {
+    const Result<int32_t> role = role_id(message, c.system, c.user, c.assistant);
+    if (!role) return role.error();
+    const Result<std::vector<ChatPart>> parts = parts_of(message, "");
+    if (!parts) return parts.error();
+    const int32_t id = role.value();
+    for (const ChatPart& part : parts.value()) {
+      if (!part.recording) {
+        // An empty text before a recording has no rows.
+        if (part.text.empty() && &part != &parts.value().back()) continue;
         rows.id(id).id(c.text);
-        add_words(rows, words(part.words), id == c.assistant);
+        add_words(rows, words(part.text), id == c.assistant);
         continue;
       }
-      if (id != c.user) return wrong("only a user's message may have a recording");
-      if (recordings == heard.size())
-        return wrong(
-            "the messages have more places for recordings than the request has recordings");
-      rows.id(id).id(c.speech).heard(heard[recordings++], false);
+      const Result<size_t> recording = reader.recording();
+      if (!recording) return recording.error();
+      rows.id(id).id(c.speech).heard(heard[recording.value()], false);
       if (config_.dialogue) continue;
-      if (messages.size() > 1 || parts.value().size() > 1) {
+      if (messages.value().size() > 1 || parts.value().size() > 1) {
         return Error{ErrorCode::kUnsupported,
                      "this model transcribes a recording only if it is sent alone; it does not "
                      "accept recordings in "
@@ -213,8 +167,7 @@ Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<con
     }
     if (rows.count() > config_.max_positions) return rows;  // too many rows already
   }
-  if (recordings < heard.size())
-    return wrong("the request has more recordings than the messages have places for them");
+  if (const Status fault = reader.end(); !fault) return fault.error();
   answer(rows, false);
   return rows;
 }

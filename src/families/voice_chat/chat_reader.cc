@@ -10,9 +10,11 @@ namespace syrinx {
 Error refused_chat(std::string what) {
   return {ErrorCode::kUnsupported, std::move(what), "messages"};
 }
-Error no_list_of_messages() {
-  return {ErrorCode::kInvalid, "'messages' must be a list of objects", "messages"};
+/// Returns the error for a chat that no model accepts.
+static Error invalid_chat(std::string what) {
+  return {ErrorCode::kInvalid, std::move(what), "messages"};
 }
+Error no_list_of_messages() { return invalid_chat("'messages' must be a list of objects"); }
 
 Result<ChatJson> messages_of(const Chat& chat) {
   ChatJson messages = ChatJson::parse(chat.messages, nullptr, false);
@@ -21,6 +23,44 @@ Result<ChatJson> messages_of(const Chat& chat) {
     if (role_of(message).empty()) return no_list_of_messages();
   }
   return messages;
+}
+
+Result<ChatJson> messages_without_tools(const Chat& chat) {
+  if (chat.tools.empty() || chat.tools == "[]") return messages_of(chat);
+  return Error{ErrorCode::kUnsupported, "this model cannot call tools", "tools"};
+}
+
+Result<int32_t> role_id(const ChatJson& message, int32_t system, int32_t user, int32_t assistant) {
+  const std::string role = role_of(message);
+  if (role == "system" || role == "developer") return system;
+  if (role == "user") return user;
+  if (role == "assistant") return assistant;
+  return refused_chat("this model does not accept messages with the role '" + role + "'");
+}
+
+Result<std::vector<ChatPart>> parts_of(const ChatJson& message, std::string_view between) {
+  const ChatJson content = message.value("content", ChatJson());
+  if (content.is_null()) return std::vector<ChatPart>(1);
+  if (content.is_string()) return std::vector<ChatPart>{{false, content.get<std::string>()}};
+  if (!content.is_array()) return invalid_chat("a message's content must be a text or a list");
+  std::vector<ChatPart> parts;
+  for (const ChatJson& part : content) {
+    if (is_recording(part)) {
+      if (role_of(message) != "user")
+        return invalid_chat("only a user's message may have a recording");
+      parts.push_back({true, ""});
+      continue;
+    }
+    const Result<std::string> text = text_of(part);
+    if (!text.ok()) return text.error();
+    if (parts.empty() || parts.back().recording) {
+      parts.push_back({false, text.value()});
+    } else {
+      parts.back().text.append(between).append(text.value());
+    }
+  }
+  if (parts.empty()) parts.emplace_back();
+  return parts;
 }
 
 std::string role_of(const ChatJson& message) {
@@ -57,12 +97,12 @@ Result<std::string> text_of(const ChatJson& content) {
 
 Result<size_t> ChatReader::recording() {
   if (next_ < recordings_) return next_++;
-  return refused_chat("the chat has more places for recordings than the request has recordings");
+  return invalid_chat("the chat has more places for recordings than the request has recordings");
 }
 
 Status ChatReader::end() const {
   if (next_ < recordings_)
-    return refused_chat("the request has more recordings than the chat has places for them");
+    return invalid_chat("the request has more recordings than the chat has places for them");
   if (!answers_.empty())
     return refused_chat("the request has more answers than the chat has places for them");
   return ok_status();

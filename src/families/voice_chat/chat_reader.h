@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "families/voice_chat/earlier_answer.h"
@@ -20,6 +22,8 @@ Error no_list_of_messages();
 
 /// Returns the messages, each an object with a role.
 Result<ChatJson> messages_of(const Chat& chat);
+/// Does the same for a model that cannot call tools.
+Result<ChatJson> messages_without_tools(const Chat& chat);
 /// Returns the role of a message. Empty if it has no role.
 std::string role_of(const ChatJson& message);
 /// Returns whether a part of a content is the place of a recording.
@@ -28,6 +32,18 @@ bool is_recording(const ChatJson& part);
 bool is_answer(const ChatJson& content);
 /// Returns the text of a content or of a part, without recordings.
 Result<std::string> text_of(const ChatJson& content);
+
+/// Returns the one of a model's ids of roles that a message has.
+Result<int32_t> role_id(const ChatJson& message, int32_t system, int32_t user, int32_t assistant);
+
+/// A part of a message: a text, or the place of a recording.
+struct ChatPart {
+  bool recording = false;
+  std::string text;
+};
+/// Returns the parts of a message, at least one. `between` joins neighbouring texts. Only a user's
+/// message may have recordings.
+Result<std::vector<ChatPart>> parts_of(const ChatJson& message, std::string_view between);
 
 /// Counts the places of recordings and earlier answers while a chat is read in order. One thread.
 class ChatReader {
