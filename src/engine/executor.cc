@@ -24,10 +24,13 @@ Executor::Executor(ExecutorOptions options)
       cpu_(pool_, Device::kCpu),
       steps_({options.greedy, std::move(options.watch)}) {}
 
-StepContext& Executor::context(Device device) {
+StepContext& Executor::fresh_context(Device device, Plan::Kind kind) {
+  cpu_.reset();
   if (device == Device::kCpu) return cpu_.context();
-  if (!gpu_) gpu_.emplace(pool_, device);
-  return gpu_->context();
+  const auto priority = kind == Plan::kAr ? StreamPriority::kHigh : StreamPriority::kNormal;
+  Workspace& space = gpus_.try_emplace({device, kind}, pool_, device, priority).first->second;
+  space.reset();
+  return space.context();
 }
 
 void Executor::run(Batch& batch) {
@@ -35,9 +38,7 @@ void Executor::run(Batch& batch) {
   batch.replayed = batch.recalled = false;
   StepContext* ctx = nullptr;
   try {
-    ctx = &context(batch.device());
-    cpu_.reset();
-    if (gpu_) gpu_->reset();
+    ctx = &fresh_context(batch.device(), batch.kind());
     const uint64_t played = ctx->stream ? ctx->stream->played() : 0;
     const uint64_t recalled = ctx->stream ? ctx->stream->recalled() : 0;
     if (batch.kind() == Plan::kAr) {

@@ -6,7 +6,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <map>
+#include <utility>
 
 #include "engine/batch.h"
 #include "model/pipeline.h"
@@ -32,12 +33,15 @@ class Executor {
   void run(Batch& batch);
 
  private:
-  StepContext& context(Device device);
+  /// Returns an empty context for a batch of this kind.
+  StepContext& fresh_context(Device device, Plan::Kind kind);
   void run_step(StepContext& ctx, Batch& batch);
 
   ThreadPool pool_;
   Workspace cpu_;
-  std::optional<Workspace> gpu_;  // made when the first GPU stage runs
+  // Made when the first stage of a kind runs on a GPU. Streams of AR stages go before those of
+  // chunk stages, because a late step delays all later chunks of its listeners.
+  std::map<std::pair<Device, Plan::Kind>, Workspace> gpus_;
   StepWork steps_;
 };
 

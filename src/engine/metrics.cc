@@ -200,6 +200,14 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
         w.sample(name, model + ',' + label("stage", s.stage), of(s));
     });
   };
+  w.several("stage_device", "gauge", "The device that runs a stage; always 1.",
+            [&](const M& m, const std::string& model) {
+              for (const StageMetrics& s : m.stages) {
+                w.sample("stage_device",
+                         model + ',' + label("stage", s.stage) + ',' + label("device", s.device),
+                         1.0);
+              }
+            });
   using S = StageMetrics;
   of_stages("batch_size", "histogram", "Sequences or chunks in a batch.", std::mem_fn(&S::batch));
   of_stages("step_seconds", "histogram", "Time of a batch.", std::mem_fn(&S::step_seconds));

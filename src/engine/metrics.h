@@ -56,6 +56,7 @@ class Histogram {
 struct StageMetrics {
   explicit StageMetrics(std::string name);
   std::string stage;
+  std::string device;      ///< device_name() of the stage's device, or "remote"
   Histogram batch;         ///< sequences or chunks in a batch
   Histogram step_seconds;  ///< time of a batch
   Counter units;           ///< rows or frames

@@ -58,6 +58,8 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
         if (first_link < 0) first_link = static_cast<int>(n);
       }
     }
+    const Device device = node.ar ? node.ar->device() : node.chunk->device();
+    node.metrics->device = node.remote ? "remote" : device_name(device);
   }
   // Goes back from the client along the chunk nodes; computes how many samples a frame yields.
   double samples = 1, width = 1;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,15 +17,25 @@
 
 namespace syrinx {
 
+/// The devices of nodes, by name.
+using NodeDevices = std::map<std::string, Device, std::less<>>;
+
 /// Arguments of a family's load function.
 struct LoadSpec {
   std::string dir;    ///< directory of the checkpoint as its authors publish it, or its only file
   std::string model;  ///< name that clients send to choose the model
   WeightType weights = WeightType::kF32;  ///< type in which linear weights are stored
   bool dummy = false;                     ///< random weights; only the config is read
-  Device device = Device::kCpu;           ///< device of all stages that support it
+  Device device = Device::kCpu;           ///< device of all other stages that support it
   /// Returns whether a node's stage runs in another process, which has its weights. Null: never.
   std::function<bool(std::string_view node)> elsewhere = {};
+  NodeDevices devices = {};  ///< devices of single nodes
+
+  /// Returns the device for the networks of a node.
+  Device device_of(std::string_view node) const {
+    const auto found = devices.find(node);
+    return found == devices.end() ? device : found->second;
+  }
 
   /// Returns make(), which builds the networks of `node`; without memory for their weights if the
   /// node's stage runs in another process.

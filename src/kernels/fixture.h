@@ -88,19 +88,23 @@ class OnDevice : public ::testing::TestWithParam<Device> {
   }
 };
 
-/// Returns the CPU and, if its backend is built, the GPU.
+/// Returns the CPU and, if its backend is built, the last GPU. That is not the current GPU of a new
+/// thread, so that work for the wrong GPU fails.
 inline std::vector<Device> devices() {
   std::vector<Device> all{Device::kCpu};
   if (device_missing(Device::kCuda).find("this build") == std::string::npos)
-    all.push_back(Device::kCuda);
+    all.push_back(Device::gpu(std::max(1, static_cast<int>(gpu_names().size())) - 1));
   return all;
 }
-/// Returns whether the device is the emulated GPU, on which large shapes take minutes.
+/// Returns whether the device is an emulated GPU, on which large shapes take minutes.
 inline bool emulated(Device device) {
-  return device == Device::kCuda && Stream::create(device)->native() == nullptr;
+  const std::vector<std::string> names = gpu_names();
+  return device == Device::kCuda && !names.empty() && names[0] == "emulated GPU";
 }
+/// Returns a device's name as a part of a test's name.
+inline std::string label_of(Device device) { return device == Device::kCpu ? "cpu" : "cuda"; }
 inline std::string device_label(const ::testing::TestParamInfo<Device>& info) {
-  return device_name(info.param);
+  return label_of(info.param);
 }
 
 /// Returns normal numbers times `scale`.

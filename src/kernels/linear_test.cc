@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Types, LinearTest,
                          ::testing::Combine(::testing::ValuesIn(fixture::devices()),
                                             ::testing::ValuesIn(kTypes)),
                          [](const auto& param) {
-                           return std::string(device_name(std::get<0>(param.param))) + "_" +
+                           return fixture::label_of(std::get<0>(param.param)) + "_" +
                                   weight_type_name(std::get<1>(param.param));
                          });
 

@@ -110,7 +110,7 @@ typedef struct syrinx_model syrinx_model;
 typedef struct syrinx_load_options {
   size_t size;
   const char* weights;  ///< auto, f32, bf16, q8, q8a8, q4 or mixed; NULL means auto
-  const char* device;   ///< auto, cpu or cuda; NULL means auto
+  const char* device;   ///< auto, cpu, cuda, cuda:N, NODE=cuda:N; NULL means auto
   const char* policy;   ///< streaming, throughput or fcfs; NULL means streaming
   int32_t threads;      ///< 0 means all cores
   int32_t max_batch;    ///< most speeches in one step; 0 means 32

@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <list>
 #include <map>
@@ -47,7 +46,7 @@ class Runner {
   void run(const ChunkStage& stage, std::span<ChunkJob> jobs) {
     const std::lock_guard lock(mutex_);
     try {
-      StepContext& ctx = fresh_context(stage.device());
+      StepContext& ctx = fresh_context(stage.device(), StreamPriority::kNormal);
       stage.run(ctx, jobs);
       synchronize(ctx);
     } catch (const std::exception& e) {
@@ -59,7 +58,7 @@ class Runner {
   /// Runs a step; throws any exception of the stage.
   void run(const ArStage& stage, const Step& step, StepResults& out) {
     const std::lock_guard lock(mutex_);
-    StepContext& ctx = fresh_context(stage.device());
+    StepContext& ctx = fresh_context(stage.device(), StreamPriority::kHigh);
     try {
       steps_.run(ctx, stage, step, out);
     } catch (...) {
@@ -69,11 +68,11 @@ class Runner {
   }
 
  private:
-  StepContext& fresh_context(Device device) {
-    std::unique_ptr<Workspace>& space = spaces_[device == Device::kCpu ? 0 : 1];
-    if (!space) space = std::make_unique<Workspace>(pool_, device);
-    space->reset();
-    return space->context();
+  StepContext& fresh_context(Device device, StreamPriority priority) {
+    Workspace& space =
+        spaces_.try_emplace({device, priority}, pool_, device, priority).first->second;
+    space.reset();
+    return space.context();
   }
   /// Waits after a fault for the work that was queued before the fault.
   static void settle(StepContext& ctx) {
@@ -88,7 +87,7 @@ class Runner {
 
   std::mutex mutex_;
   ThreadPool pool_;
-  std::array<std::unique_ptr<Workspace>, 2> spaces_;
+  std::map<std::pair<Device, StreamPriority>, Workspace> spaces_;
   StepWork steps_;
 };
 

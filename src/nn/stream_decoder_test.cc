@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StreamDecoderTest,
                          [](const auto& tested) {
                            const bool split = std::get<0>(tested.param) == RopeLayout::kHalfSplit;
                            return std::string(split ? "split_" : "interleaved_") +
-                                  device_name(std::get<1>(tested.param));
+                                  fixture::label_of(std::get<1>(tested.param));
                          });
 
 /// Keys in f16 are rotated back, too: a stream that begins late becomes nearly equal to the whole.

@@ -24,9 +24,9 @@
 #include "kernels/packing.h"
 #include "model/step.h"
 #include "nn/weights_cache.h"
+#include "runtime/devices.h"
 #include "runtime/executors.h"
 #include "runtime/fingerprint.h"
-#include "tensor/device.h"
 
 namespace syrinx {
 namespace {
@@ -70,22 +70,6 @@ WeightType weight_type(const std::string& name, Device device) {
     if (name == weight_type_name(type)) return type;
   }
   throw LoadError("--weights " + name + ": expected auto, f32, bf16, q8, q8a8, q4 or mixed");
-}
-
-/// Returns the device for the family's stages. "auto" means a GPU if the family supports it. Throws
-/// LoadError if a requested GPU is missing or unsupported.
-Device device_for(const std::string& name, const Family& family) {
-  if (name == "cpu") return Device::kCpu;
-  const std::string missing = device_missing(Device::kCuda);
-  if (name == "auto") {
-    return family.on_gpu && missing.empty() ? Device::kCuda : Device::kCpu;
-  }
-  if (name != "cuda") throw LoadError("--device " + name + ": expected auto, cpu or cuda");
-  if (!missing.empty()) throw LoadError("--device cuda: " + missing);
-  if (!family.on_gpu) {
-    throw LoadError("--device cuda: " + std::string(family.name) + " runs on the CPU only");
-  }
-  return Device::kCuda;
 }
 
 constexpr std::string_view kConfig = "config.json";
@@ -225,7 +209,7 @@ FoundModel find_model(const LoadOptions& options) {
 }
 
 Introduction introduce(const LoadOptions& options, const FoundModel& found) {
-  const Device device = device_for(options.device, *found.family);
+  const Device device = devices_for(options.device, *found.family).model;
   return {SYRINX_VERSION,
           device == Device::kCpu ? cpu::gemm_set().name : "cuda",
           concat(found.family->name, " ", weight_type_name(weight_type(options.weights, device)),
@@ -243,6 +227,14 @@ std::string parts_of(const LoadOptions& options) {
   return out;
 }
 
+/// Returns text that names the kinds of devices, because some families pack for a kind.
+std::string kinds_of(const LoadSpec& spec) {
+  const auto kind = [](Device device) { return device == Device::kCpu ? "cpu" : "cuda"; };
+  std::string out = kind(spec.device);
+  for (const auto& [node, device] : spec.devices) out += concat(" ", node, "=", kind(device));
+  return out;
+}
+
 /// Returns the cache for the weights of a model; null without a cache. Increase kPacking whenever
 /// matrices are packed in another way, because the cache itself detects this only late.
 std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const FoundModel& found,
@@ -254,10 +246,9 @@ std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const Fo
   if (dir.empty()) return nullptr;
   const ModelStamp model = stamp(found.dir);
   if (automatic && model.bytes < kCachedFrom) return nullptr;
-  const std::string key =
-      sha256_hex(concat(SYRINX_VERSION, "\n", kPacking, "\n", found.family->name, "\n",
-                        weight_type_name(spec.weights), "\n", device_name(spec.device), "\n",
-                        model.digest, parts_of(options)));
+  const std::string key = sha256_hex(concat(
+      SYRINX_VERSION, "\n", kPacking, "\n", found.family->name, "\n",
+      weight_type_name(spec.weights), "\n", kinds_of(spec), "\n", model.digest, parts_of(options)));
   WeightsCacheOptions cache;
   cache.path = join_path(dir, key.substr(0, 32) + WeightsCache::kSuffix);
   cache.key = key;
@@ -312,11 +303,12 @@ class ProgressReports {
   std::optional<TakenBytes> taken_;
 };
 
-std::shared_ptr<const Pipeline> load_on(Device device, const LoadOptions& options,
-                                        const FoundModel& found) {
+std::shared_ptr<const Pipeline> load_on(Device device, const NodeDevices& nodes,
+                                        const LoadOptions& options, const FoundModel& found) {
   LoadSpec spec{found.dir, model_name(options.model), weight_type(options.weights, device),
                 options.dummy, device};
-  if (spec.device == Device::kCpu) spec.elsewhere = elsewhere(options);
+  spec.devices = nodes;
+  if (spec.device == Device::kCpu && nodes.empty()) spec.elsewhere = elsewhere(options);
   ThreadPool pool(options.engine.threads);
   const std::unique_ptr<WeightsCache> cache = weights_cache(options, found, spec);
   const PackingScope scope(&pool, cache.get());
@@ -340,8 +332,14 @@ std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options) try {
 
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const FoundModel found = find_model(options);
-  const Device device = device_for(options.device, *found.family);
-  std::shared_ptr<const Pipeline> pipeline = load_on(device, options, found);
+  const Devices devices = devices_for(options.device, *found.family);
+  for (const Placement& placement : options.placements) {
+    if (devices.nodes.contains(placement.node)) {
+      throw LoadError("--device " + placement.node + "=...: this stage runs in another process");
+    }
+  }
+  std::shared_ptr<const Pipeline> pipeline = load_on(devices.model, devices.nodes, options, found);
+  check_devices(devices.nodes, pipeline->graph());
   if (options.placement_file) check_placement(*options.placement_file, pipeline->graph());
   if (options.placements.empty()) return pipeline;
   return place_stages(std::move(pipeline), options.placements,

@@ -34,8 +34,10 @@ struct LoadOptions {
   std::string weights_cache = "auto";
   /// The NUMA node on whose cores the caller runs (base/cores.h). Weights are copied to this node.
   int node = -1;
-  std::string device = "auto";  ///< cpu, cuda or auto: cuda if build and machine support it
-  bool dummy = false;           ///< random weights of the config's sizes, for measurements
+  /// cpu, cuda, cuda:N or auto: cuda if build and machine support it; also for single stages, e.g.
+  /// "cuda:0,codec=cuda:1" (runtime/devices.h).
+  std::string device = "auto";
+  bool dummy = false;      ///< random weights of the config's sizes, for measurements
   std::string voices_dir;  ///< directory of the built-in voices; "": searched beside the program
   /// The nodes with stages in other processes (StageServer), to which this process connects.
   std::vector<Placement> placements;

@@ -128,6 +128,9 @@ TEST(Load, NamesOfDevices) {
   EXPECT_EQ(load_fault(options).empty(), gpu);
   options.device = "tpu";
   EXPECT_TRUE(says(load_fault(options), "expected auto"));
+  options.device = "cpu,codec=cpu";
+  EXPECT_TRUE(
+      says(load_fault(options), "--device codec=cpu: the model has no such stage, only ar"));
   // A family that has no stages for a GPU.
   LoadOptions voice;
   voice.voices_dir = SYRINX_SOURCE_DIR "/voices";

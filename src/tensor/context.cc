@@ -81,9 +81,9 @@ void synchronize(StepContext& ctx) {
   if (ctx.stream) ctx.stream->synchronize();
 }
 
-Workspace::Workspace(ThreadPool& pool, Device device)
+Workspace::Workspace(ThreadPool& pool, Device device, StreamPriority priority)
     : arena_(device),
-      stream_(device == Device::kCpu ? nullptr : Stream::create(device)),
+      stream_(device == Device::kCpu ? nullptr : Stream::create(device, priority)),
       ctx_(stream_ ? StepContext(pool, arena_, host_, *stream_) : StepContext(pool, arena_)) {}
 
 void Workspace::reset() {

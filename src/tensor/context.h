@@ -52,7 +52,7 @@ struct StepContext {
   StepContext(ThreadPool& threads, Arena& scratch) : pool(threads), arena(scratch), host(scratch) {}
   /// Makes a context for a GPU: `scratch` is on the GPU, `host_scratch` is on the CPU.
   StepContext(ThreadPool& threads, Arena& scratch, Arena& host_scratch, Stream& work)
-      : pool(threads), arena(scratch), host(host_scratch), device(Device::kCuda), stream(&work) {}
+      : pool(threads), arena(scratch), host(host_scratch), device(work.device()), stream(&work) {}
 
   ThreadPool& pool;
   Arena& arena;  ///< memory for the operands of kernels
@@ -87,7 +87,7 @@ void synchronize(StepContext& ctx);
 class Workspace {
  public:
   /// Throws InternalError if the device is missing.
-  Workspace(ThreadPool& pool, Device device);
+  Workspace(ThreadPool& pool, Device device, StreamPriority priority = StreamPriority::kNormal);
   StepContext& context() { return ctx_; }
   /// Releases all scratch memory. Queued work that uses ctx.host must have ended.
   void reset();

@@ -21,23 +21,31 @@ namespace syrinx {
 
 /// Returns why this build cannot use a device of this machine. Returns "" if it can.
 std::string device_missing(Device device);
+/// Returns the names of this machine's GPUs, by number. Empty if the build or the machine has none.
+std::vector<std::string> gpu_names();
 
 /// Allocates zeroed memory of a device other than the CPU, aligned to 256 bytes.
 void* device_allocate(Device device, size_t bytes);
 /// Frees memory of device_allocate(); ignores null.
 void device_free(Device device, void* memory) noexcept;
 
-/// Copies between views of equal size in bytes on any devices; returns when the copy is complete.
+/// Copies between views of equal size in bytes on any devices, also on two GPUs; returns when the
+/// copy is complete.
 void device_copy(const View& from, const View& to);
 
 /// Returns a copy of `from` on `device`.
 Tensor copy_to(const View& from, Device device);
 
+/// Which of two streams of a GPU gets free processors first.
+enum class StreamPriority : uint8_t { kNormal, kHigh };
+
 /// A queue of work on a device, executed in order. The host may read results after synchronize().
 class Stream {
  public:
-  static std::unique_ptr<Stream> create(Device device);
+  static std::unique_ptr<Stream> create(Device device,
+                                        StreamPriority priority = StreamPriority::kNormal);
   virtual ~Stream() = default;
+  Device device() const { return device_; }
 
   /// Queues a copy of host numbers. The host memory may change as soon as the call returns.
   void upload(const void* host, void* device, size_t bytes);
@@ -73,7 +81,10 @@ class Stream {
   /// shape, arguments.
   template <typename F, typename... T>
   void queue(F call, T... what) {
-    if (!noting_) return call();
+    if (!noting_) {
+      use_device();
+      return call();
+    }
     (sign(what), ...);
     notes_.add(call);
   }
@@ -84,6 +95,9 @@ class Stream {
   std::shared_ptr<void> kernel_state;
 
  protected:
+  explicit Stream(Device device) : device_(device) {}
+  /// Makes the stream's device the one that the calling thread launches kernels on.
+  virtual void use_device() = 0;
   /// Copy to and from any host memory. A copy by `to_host` is complete after wait().
   virtual void to_device(const void* host, void* device, size_t bytes) = 0;
   virtual void to_host(const void* device, void* host, size_t bytes) = 0;
@@ -93,12 +107,11 @@ class Stream {
   virtual void* pinned(size_t bytes) = 0;
   /// Queues a copy from memory of pinned(), which must not change until wait().
   virtual void send(const void* pinned, void* device, size_t bytes) = 0;
-  /// Begin and end a recording of queued work. The result is null if recording is impossible.
-  virtual void begin_recording() = 0;
-  virtual std::shared_ptr<void> end_recording() = 0;
+  /// Records what `work` queues, without running it. Returns null if this is impossible.
+  virtual std::shared_ptr<void> record(const std::function<void()>& work) = 0;
   virtual void play(void* recording) = 0;
-  /// Returns a number that changes when device memory is returned to the driver. An older graph is
-  /// then not run again: its copies fail, even if the same address is allocated again.
+  /// Returns a number that changes when memory of the device is returned to the driver. An older
+  /// graph is then not run again: its copies fail, even if the same address is allocated again.
   virtual uint64_t memory_version() const = 0;
 
  private:
@@ -160,8 +173,8 @@ class Stream {
   void recall(Known& known, void* results, size_t bytes);
   void end_piece();
   void queue_notes();
-  std::shared_ptr<void> record();
 
+  const Device device_;
   bool noting_ = false;
   Notes notes_;
   std::unordered_map<uint64_t, Recording> recordings_;  // recordings by signature

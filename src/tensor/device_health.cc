@@ -47,10 +47,21 @@ void when_device_is_lost(std::function<void(const std::string& why)> call) {
   if (call && !lost.empty()) call(lost);
 }
 
-std::string gpu_memory_text(size_t wanted, size_t free, size_t total) {
+std::string gpu_memory_text(size_t wanted, Device device, std::span<const MemoryOfGpu> gpus) {
   const auto mib = [](size_t bytes) { return (bytes + (1u << 20) - 1) >> 20; };
-  return concat("the GPU has too little memory: ", mib(wanted), " MiB are needed next, ", mib(free),
-                " of ", mib(total), " MiB are free; use --weights q8, a ",
+  std::string own, others;
+  for (const MemoryOfGpu& gpu : gpus) {
+    if (gpu.device == device) {
+      own = concat(", ", mib(gpu.free), " of ", mib(gpu.total), " MiB are free");
+    } else if (gpu.free >= wanted) {
+      others +=
+          concat(others.empty() ? "give a stage to another GPU (--device NODE=cuda:N; " : ", ",
+                 mib(gpu.free), " MiB are free on ", device_name(gpu.device));
+    }
+  }
+  if (!others.empty()) others += "), or ";
+  return concat(device_name(device), " has too little memory: ", mib(wanted),
+                " MiB are needed next", own, "; ", others, "use --weights q8, a ",
                 "smaller cache (--kv-mib) or fewer sequences a batch (--max-batch)");
 }
 

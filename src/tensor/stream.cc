@@ -110,7 +110,7 @@ void Stream::prepare() {
   synchronize();  // copies in progress still use this memory
   block_ = 0;
   if (up_) return;
-  staged_ = Tensor({static_cast<int64_t>(kRoom)}, DType::kU8, Device::kCuda);
+  staged_ = Tensor({static_cast<int64_t>(kRoom)}, DType::kU8, device_);
   up_ = static_cast<char*>(pinned(kRoom));
   down_ = static_cast<char*>(pinned(kRoom));
 }
@@ -177,6 +177,7 @@ bool Stream::note(const std::function<void()>& work) {
 void Stream::queue_notes() {
   noting_ = false;
   if (up_used_ > 0) send(up_, staged_.view().data, up_used_);
+  use_device();
   notes_.play();
 }
 
@@ -193,25 +194,13 @@ void Stream::end_piece() {
   if (recording.impossible) return queue_notes();
   if (recording.graph) {
     ++played_;
-  } else if (!(recording.graph = record())) {
+  } else if (!(recording.graph = record([this] { notes_.play(); }))) {
     recording.impossible = true;
     return queue_notes();
   }
   noting_ = false;
   if (up_used_ > 0) send(up_, staged_.view().data, up_used_);
   play(recording.graph.get());
-}
-
-/// Records the piece as a graph. Returns null if it cannot be recorded.
-std::shared_ptr<void> Stream::record() {
-  begin_recording();
-  try {
-    notes_.play();
-  } catch (const std::exception&) {  // queueing the piece will report the error again
-    end_recording();
-    return nullptr;
-  }
-  return end_recording();
 }
 
 }  // namespace syrinx

@@ -87,7 +87,24 @@ const char* dtype_name(DType dtype) {
   return "?";
 }
 
-const char* device_name(Device device) { return device == Device::kCpu ? "cpu" : "cuda"; }
+Device Device::gpu(int number) {
+  SYRINX_CHECK(0 <= number && number < kMostGpus, "invalid number of a GPU: ", number);
+  Device device(kCuda);
+  device.number_ = static_cast<uint8_t>(number);
+  return device;
+}
+
+std::string device_name(Device device) {
+  return device == Device::kCpu ? "cpu" : concat("cuda:", device.number());
+}
+
+std::optional<Device> device_of_name(std::string_view name) {
+  if (name == "cpu") return Device::kCpu;
+  if (name == "cuda") return Device::kCuda;
+  for (int number = 0; number < Device::kMostGpus; ++number)
+    if (name == concat("cuda:", number)) return Device::gpu(number);
+  return std::nullopt;
+}
 
 Shape::Shape(std::initializer_list<int64_t> sizes)
     : Shape(std::span(sizes.begin(), sizes.size())) {}

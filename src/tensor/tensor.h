@@ -4,12 +4,15 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/check.h"
 
@@ -23,11 +26,34 @@ size_t dtype_size(DType dtype);
 /// Returns "f32", "bf16", ...; static storage.
 const char* dtype_name(DType dtype);
 
-/// The device of memory. kCuda is a single GPU; tensor/device.h has its memory and streams.
-enum class Device : uint8_t { kCpu, kCuda };
+/// The device of memory: the CPU, or a GPU by its number; tensor/device.h has a GPU's memory and
+/// streams. kCpu and kCuda are kinds: `device == Device::kCuda` holds for each GPU. A Device made
+/// of kCuda is the first GPU.
+class Device {
+ public:
+  enum Kind : uint8_t { kCpu, kCuda };
+  static constexpr int kMostGpus = 64;  ///< GPUs have lower numbers
 
-/// Returns "cpu" or "cuda"; static storage.
-const char* device_name(Device device);
+  constexpr Device(Kind kind = kCpu) : kind_(kind) {}  // NOLINT(google-explicit-constructor)
+  /// Returns the GPU of a number, in CUDA's order, from 0 on. Throws InternalError for an invalid
+  /// number.
+  static Device gpu(int number);
+
+  /// Returns the number of a GPU; 0 for the CPU.
+  constexpr int number() const { return number_; }
+  constexpr bool operator==(const Device& other) const = default;
+  constexpr bool operator==(Kind kind) const { return kind_ == kind; }
+  constexpr auto operator<=>(const Device& other) const = default;
+
+ private:
+  Kind kind_;
+  uint8_t number_ = 0;
+};
+
+/// Returns "cpu" or "cuda:N".
+std::string device_name(Device device);
+/// Returns the device of a name: cpu, cuda:N, or cuda for cuda:0. Returns nothing for other text.
+std::optional<Device> device_of_name(std::string_view name);
 
 /// The sizes of a tensor's dimensions, at most five, outermost first.
 class Shape {

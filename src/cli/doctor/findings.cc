@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "io/file.h"
+#include "tensor/tensor.h"
 
 namespace syrinx {
 namespace {
@@ -65,7 +66,13 @@ Finding memory(const MachineFacts& facts) {
 }
 
 Finding gpu(const MachineFacts& facts) {
-  if (facts.gpu_fault.empty()) return {"GPU", Health::kGood, "used", ""};
+  if (facts.gpu_fault.empty()) {
+    std::string names;
+    for (size_t i = 0; i < facts.gpus.size(); ++i)
+      names += concat(i == 0 ? "" : ", ", device_name(Device::gpu(static_cast<int>(i))), " is ",
+                      facts.gpus[i]);
+    return {"GPU", Health::kGood, names, ""};
+  }
   if (facts.gpu_driver.empty()) return {"GPU", Health::kMissing, "none: " + facts.gpu_fault, ""};
   return {"GPU", Health::kLimited,
           concat("driver ", facts.gpu_driver, ", but no GPU is used: ", facts.gpu_fault),

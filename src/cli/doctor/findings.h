@@ -22,6 +22,7 @@ struct MachineFacts {
   double audio_s = 0;                 ///< seconds of audio in a test of the built-in voice
   double total_s = 0;                 ///< seconds that this test took
   std::string gpu_fault;              ///< why no GPU is used
+  std::vector<std::string> gpus;      ///< names of the GPUs, by number
   std::string gpu_driver;             ///< version of the driver; empty without a driver
   std::string espeak;                 ///< version of espeak-ng; empty if not installed
   std::string mecab;  ///< mecab's dictionary and its encoding; empty if either is missing

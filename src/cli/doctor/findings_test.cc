@@ -16,6 +16,7 @@ MachineFacts good_machine() {
   out.free_bytes = int64_t{4} << 30;
   out.audio_s = 3;
   out.total_s = 0.5;
+  out.gpus = {"NVIDIA H200", "NVIDIA L4"};
   out.espeak = "eSpeak NG text-to-speech: 1.51";
   out.mecab = "/var/lib/mecab/dic/debian/sys.dic, UTF-8";
   out.jieba = "/usr/lib/python3/dist-packages/jieba";
@@ -47,6 +48,7 @@ TEST(Doctor, FindsNothingWrongWithAGoodMachine) {
   }
   EXPECT_EQ(finding(good_machine(), "voice").detail,
             "the built-in voice works, 6.0 times as fast as real time");
+  EXPECT_EQ(finding(good_machine(), "GPU").detail, "cuda:0 is NVIDIA H200, cuda:1 is NVIDIA L4");
 }
 
 TEST(Doctor, SaysWhatToInstall) {

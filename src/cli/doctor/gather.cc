@@ -163,6 +163,7 @@ MachineFacts gather_facts(int port) {
   facts.free_bytes = available_memory();
   ask_cache(facts);
   facts.gpu_fault = device_missing(Device::kCuda);
+  if (facts.gpu_fault.empty()) facts.gpus = gpu_names();
   facts.gpu_driver = first_line(text_of("/proc/driver/nvidia/version"));
   if (const auto told = run_program({"espeak-ng", "--version"}, ""))
     facts.espeak = first_line(told.value());

@@ -13,6 +13,7 @@
 #include "cli/line/load_line.h"
 #include "cli/line/ranges.h"
 #include "model/options.h"
+#include "runtime/devices.h"
 
 namespace syrinx {
 namespace {
@@ -80,8 +81,17 @@ void add_load(CLI::App& app, LoadOptions& load) {
       ->type_name("DIR|off|auto")
       ->capture_default_str();
   app.add_option("--device", load.device,
-                 "cpu, cuda, or auto: cuda if this build and this machine have it")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+                 "cpu, cuda, cuda:N, or auto: cuda if this build and this machine have it; single "
+                 "stages after it: cuda:0,codec=cuda:1 (with several models MODEL/codec=cuda:1)")
+      ->check([](const std::string& text) -> std::string {
+        try {
+          static_cast<void>(read_device_option(text));
+          return "";
+        } catch (const LoadError& fault) {
+          return fault.what();
+        }
+      })
+      ->type_name("DEVICE")
       ->capture_default_str();
   app.add_option("--lexicon", load.lexicon,
                  "a file of pronunciations, one per line: Syrinx /IPA/, Nguyen {ARPAbet} "

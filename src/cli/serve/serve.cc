@@ -28,6 +28,7 @@
 #include "cli/speak/voice_choice.h"
 #include "ears/ears.h"
 #include "engine/machine.h"
+#include "runtime/devices.h"
 #include "server/http/agent_port.h"
 #include "server/http/http_server.h"
 #include "server/http/wyoming_server.h"
@@ -242,10 +243,13 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
   // single model gets its own machine at its first load, and keeps that machine at later loads.
   const auto machine = std::make_shared<std::shared_ptr<Machine>>();
   if (models.size() > 1) *machine = std::make_shared<Machine>(common.engine);
+  std::vector<std::string> names;
+  for (const std::string& model : models) names.push_back(model_name(model));
   std::vector<ModelSource> out;
   for (const std::string& model : models) {
     LoadOptions load = common;
     load.model = model;
+    load.device = devices_of_model(common.device, model_name(model), names);
     std::string trouble;
     try {  // checks the other models now, so that a misspelt name is reported at the start
       if (!out.empty()) find_checkpoint(load);

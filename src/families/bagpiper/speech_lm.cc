@@ -24,8 +24,8 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
     const std::vector<HeadPart> choices = s == 0
                                               ? std::vector<HeadPart>{{control}, {words}, {codes}}
                                               : std::vector<HeadPart>{{pad, codes}};
-    parts.heads.push_back(
-        pack_stream_head(shared, choices, own, at_least_8_bits(spec.weights), spec.device));
+    parts.heads.push_back(pack_stream_head(shared, choices, own, at_least_8_bits(spec.weights),
+                                           spec.device_of("lm")));
   }
   return std::make_unique<CodecLm>(std::move(parts));
 }

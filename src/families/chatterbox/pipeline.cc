@@ -38,7 +38,7 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
   }
   nets_ = load_part(spec, "ar", *weights_,
                     [&] { return load_speech(config_, *weights_, spec.weights); });
-  move_networks(spec, *nets_.lm);
+  move_networks(spec, "ar", *nets_.lm);
   Sound sound = load_sound(codec, config_, spec);
   flow_ = std::move(sound.flow);
   hift_ = std::move(sound.vocoder);

@@ -28,7 +28,7 @@ ChatterboxTurbo::ChatterboxTurbo(const LoadSpec& spec) {
   tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec, {}, config_.text_vocab));
   nets_ = load_part(spec, "ar", *weights_,
                     [&] { return load_speech(config_, *weights_, spec.weights); });
-  move_networks(spec, *nets_.lm);
+  move_networks(spec, "ar", *nets_.lm);
   chatterbox::Sound sound = chatterbox::load_sound(codec, config_, spec);
   flow_ = std::move(sound.flow);
   hift_ = std::move(sound.vocoder);

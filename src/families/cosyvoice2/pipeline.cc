@@ -31,7 +31,7 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec, const Edition& edition)
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "llm.pt")));
   auto lm =
       load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });
-  move_networks(spec, *lm);
+  move_networks(spec, "ar", *lm);
   const Weights flow(weights_at(spec, join_path(spec.dir, "flow.pt")));
   flow_ = load_part(spec, "flow", flow, [&] {
     return std::make_unique<S3Flow>(config_.flow, flow, at_least_8_bits(spec.weights));

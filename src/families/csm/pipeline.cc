@@ -121,7 +121,7 @@ Csm::Csm(const LoadSpec& spec) {
                                              .max_s = 30},
                                             config_.codec.sample_rate, config_.codec, codec);
   }
-  move_networks(spec, *lm, *decoder);
+  move_networks(spec, "ar", *lm, "codec", *decoder);
   spoken_ = spoken_model(config_, load_defaults(join_path(spec.dir, "generation_config.json")));
   name("csm", spec, "Apache-2.0");
   offer_speakers(info_, kMaxSpeaker, "a speaker of the conversation");

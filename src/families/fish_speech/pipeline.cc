@@ -91,7 +91,7 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   auto lm = load_part(spec, "ar", *weights_,
                       [&] { return load_dual_ar(config_, *weights_, spec.weights); });
   std::unique_ptr<FishCodec> codec = load_codec(spec);
-  move_networks(spec, *lm, *codec);
+  move_networks(spec, "ar", *lm, "codec", *codec);
   name("fish_speech", spec, "Fish Audio Research License: no commercial use (see the checkpoint)");
   offer_speakers(info_, Prompter::kMaxSpeaker, "a voice that the model makes up");
   info_.speech.languages = {"auto"};

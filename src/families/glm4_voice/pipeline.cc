@@ -78,7 +78,7 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   weights_->build([&] { lm_ = llm::load_language_model(config_.lm, *weights_, spec.weights); },
                   {"transformer.rotary_pos_emb.inv_freq"});
-  move_networks(spec, *lm_);
+  move_networks(spec, "lm", *lm_);
   const Weights ears(weights_at(spec, speech));
   ears.build(
       [&] { speech_ = std::make_unique<GlmSpeechTokenizer>(config_.speech, ears, spec.weights); });

@@ -51,7 +51,7 @@ Higgs::Higgs(const LoadSpec& spec) {
       return std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
     });
   });
-  move_networks(spec, *lm, *decoder);
+  move_networks(spec, "ar", *lm, "codec", *decoder);
   if (spec.dummy || codec.has("fc.weight")) {
     voices_ = voices_of_frames<XCodecEncoder>({.family = kFamily,
                                                .version = "1",

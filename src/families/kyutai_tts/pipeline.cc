@@ -42,7 +42,7 @@ KyutaiTts::KyutaiTts(const LoadSpec& spec)
       },
       {"encoder.*", "encoder_transformer.*", "downsample.*", "quantizer.*.input_proj.weight",
        "quantizer.rvq_rest.vq.layers.*"});
-  move_networks(spec, *lm_, *codec);
+  move_networks(spec, "ar", *lm_, "codec", *codec);
   load_voices(spec);
   describe(spec);
   join_codec(*lm_, std::move(codec), kChunks);

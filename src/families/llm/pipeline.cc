@@ -14,7 +14,7 @@ Llm::Llm(const LoadSpec& spec) {
                                          config_.max_positions - 1);
   weights_ = std::make_unique<Weights>(std::move(files.model.weights));
   weights_->build([&] { lm_ = load_language_model(config_, *weights_, spec.weights); });
-  move_networks(spec, *lm_);
+  move_networks(spec, "ar", *lm_);
   graph_ = writing(*lm_);
   describe(spec);
 }

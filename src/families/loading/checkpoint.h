@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "families/family.h"
 #include "io/weights.h"
@@ -47,10 +48,19 @@ auto load_part(const LoadSpec& spec, std::string_view node, const Weights& weigh
   return made;
 }
 
-/// Moves networks to the device of `spec`; they were loaded on the CPU.
-template <typename... Network>
-void move_networks(const LoadSpec& spec, Network&... networks) {
-  if (spec.device != Device::kCpu) (networks.move_to(spec.device), ...);
+/// Moves networks to the devices of their nodes; they were loaded on the CPU. The arguments are the
+/// name of a node, its networks, the name of the next node, and so on.
+template <typename... NameOrNetwork>
+void move_networks(const LoadSpec& spec, NameOrNetwork&... arguments) {
+  Device device = spec.device;
+  const auto take = [&](auto& argument) {
+    if constexpr (std::is_convertible_v<decltype(argument), std::string_view>) {
+      device = spec.device_of(argument);
+    } else if (device != Device::kCpu) {
+      argument.move_to(device);
+    }
+  };
+  (take(arguments), ...);
 }
 
 /// Writes the default sampling of generation_config.json to `out`. Values without a key in the file

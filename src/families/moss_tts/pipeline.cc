@@ -57,7 +57,7 @@ MossTts::MossTts(const LoadSpec& spec) {
   std::unique_ptr<MossCodec> codec = load_codec(spec);
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   lm_ = load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });
-  move_networks(spec, *lm_, *codec);
+  move_networks(spec, "ar", *lm_, "codec", *codec);
   name("moss_tts", spec, "Apache-2.0");
   set_voices(info_, {{"default", "a voice that the model makes up"}});
   info_.speech.languages = {"auto"};

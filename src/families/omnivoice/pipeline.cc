@@ -43,7 +43,7 @@ OmniVoice::OmniVoice(const LoadSpec& spec)
     return std::make_unique<DacCodec>(
         load_xcodec(sizes, *codec_weights_, codec_weights(spec.weights)));
   });
-  move_networks(spec, *lm_, *codec);
+  move_networks(spec, "ar", *lm_, "codec", *codec);
   if (spec.dummy || codec_weights_->has("fc.weight")) voices_ = make_voices(*codec_weights_, sizes);
   canvas_ = std::make_unique<CanvasStage>(*lm_);
   speech_ = std::make_unique<SpeechStage>(std::move(codec));

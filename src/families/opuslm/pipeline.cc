@@ -98,7 +98,7 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   const bool wrapped = !spec.dummy && weights_->count("module.corelm.decoders.model.layers") > 0;
   const Weights root = wrapped ? weights_->scope("module") : *weights_;
   root.build([&] { lm_ = load_lm(config_, root, spec); });
-  move_networks(spec, *lm_);
+  move_networks(spec, "ar", *lm_);
   load_codec(spec);
   const Link decoding = stage_->link(kChunks);
   graph_ =

@@ -66,7 +66,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
                                               ? std::vector<HeadPart>{{control}, {units}, {words}}
                                               : std::vector<HeadPart>{{pad, codes}};
     parts.heads.push_back(
-        pack_stream_head(head, choices, own, at_least_8_bits(spec.weights), spec.device));
+        pack_stream_head(head, choices, own, at_least_8_bits(spec.weights), spec.device_of("ar")));
   }
   return std::make_unique<CodecLm>(std::move(parts));
 }

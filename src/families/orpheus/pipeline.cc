@@ -71,7 +71,7 @@ Orpheus::Orpheus(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(std::move(files.weights));
   auto lm =
       load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });
-  move_networks(spec, *lm, *codec);
+  move_networks(spec, "ar", *lm, "codec", *codec);
   check_voices(path);
   spoken_ = spoken_model(config_, *edition_);
   name("orpheus", spec, edition_->licence);

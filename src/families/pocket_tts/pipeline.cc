@@ -106,7 +106,7 @@ PocketTts::PocketTts(const LoadSpec& spec)
       },
       {"flow_lm.speaker_proj_weight", "mimi.encoder.*", "mimi.encoder_transformer.*",
        "mimi.downsample.*"});
-  move_networks(spec, *lm_, *stage_);
+  move_networks(spec, "ar", *lm_, "codec", *stage_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);
   load_voices(spec);

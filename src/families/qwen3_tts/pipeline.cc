@@ -163,7 +163,7 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
     codec_encoder = encoder.has("downsample.conv.weight") || encoder.count("encoder.layers") > 0;
   }
   codec_table_ = talker_->table(0);
-  move_networks(spec, *talker_, *decoder);
+  move_networks(spec, "ar", *talker_, "codec", *decoder);
   stage_ = std::make_unique<HearingCodecStage>(std::move(decoder));
   if (config_.kind == Kind::kBase) load_voices(files, codec_encoder);
   const Link links[] = {stage_->link(kChunks)};

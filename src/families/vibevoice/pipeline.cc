@@ -65,7 +65,7 @@ VibeVoice::VibeVoice(const LoadSpec& spec)
       },
       {"model.acoustic_tokenizer.encoder.*", "model.tts_language_model.embed_tokens.*",
        "model.language_model.norm.*"});
-  move_networks(spec, *lm_, *stage_);
+  move_networks(spec, "ar", *lm_, "vae", *stage_);
   const Link links[] = {{"vae", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);
   load_voices(spec);

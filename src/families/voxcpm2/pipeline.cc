@@ -90,7 +90,7 @@ VoxCpm2::VoxCpm2(const LoadSpec& spec) {
   lm_ = load_part(spec, "ar", *weights_,
                   [&] { return std::make_unique<LatentLm>(config_, lm, spec.weights); });
   load_vae(spec);
-  move_networks(spec, *lm_, *vae_);
+  move_networks(spec, "ar", *lm_, "vae", *vae_);
   stage_ = std::make_unique<VaeStage>(config_, *vae_);
   const Link links[] = {{"vae", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);

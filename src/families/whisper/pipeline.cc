@@ -26,7 +26,7 @@ Whisper::Whisper(const LoadSpec& spec) {
       return std::make_unique<WhisperDecoder>(config_, generation_.alignment_heads, weights, type);
     });
   });
-  move_networks(spec, *encoder_, *decoder_);
+  move_networks(spec, "encoder", *encoder_, "decoder", *decoder_);
   const FrameType rows = encoder_->out(), text{Flow::kText};
   graph_ = {{{.name = "encoder", .chunk = encoder_.get(), .in = {}, .out = {}},
              {.name = "decoder", .ar = decoder_.get(), .in = {rows}, .out = {text}}},

@@ -75,7 +75,7 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
     lm = spec.part(
         "ar", [&] { return load_lm(config_, conditioner_->symbols(), *weights_, spec.weights); });
   });
-  move_networks(spec, *lm, *codec);
+  move_networks(spec, "ar", *lm, "codec", *codec);
   spoken_ = spoken_model(config_);
   phonemize_ = spec.dummy ? letters : std::move(phonemize);
   load_speakers(spec);

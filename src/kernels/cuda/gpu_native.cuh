@@ -6,7 +6,8 @@
 #include <cuda_runtime.h>
 
 #include <mutex>
-#include <unordered_set>
+#include <set>
+#include <utility>
 
 #include "kernels/cuda/begin.h"
 #include "tensor/cuda/cuda_check.h"
@@ -142,7 +143,7 @@ __device__ inline T* dynamic_shared() {
   return reinterpret_cast<T*>(syrinx_dynamic_shared);
 }
 
-/// Returns the bytes of shared memory that a block of the current device may have.
+/// Returns the bytes of shared memory that a block of the current GPU may have.
 inline int most_shared() {
   int most = 0, device = 0;
   cuda::check(cudaGetDevice(&device), "device");
@@ -151,13 +152,15 @@ inline int most_shared() {
   return most;
 }
 
-/// Allows a kernel the device's largest dynamic shared memory, once per kernel. If each launch set
-/// its own limit, a thread could lower the limit while another is about to launch.
+/// Allows a kernel the current GPU's largest dynamic shared memory, once per GPU and kernel. If
+/// each launch set its own limit, a thread could lower the limit while another is about to launch.
 inline void allow_shared(const char* name, const void* kernel) {
   static std::mutex mutex;
-  static std::unordered_set<const void*> allowed;
+  static std::set<std::pair<int, const void*>> allowed;
   const std::lock_guard lock(mutex);
-  if (!allowed.insert(kernel).second) return;
+  int device = 0;
+  cuda::check(cudaGetDevice(&device), name);
+  if (!allowed.insert({device, kernel}).second) return;
   cudaFuncAttributes own{};
   cuda::check(cudaFuncGetAttributes(&own, kernel), name);
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

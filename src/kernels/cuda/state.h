@@ -10,14 +10,16 @@ namespace syrinx::cuda {
 
 struct KernelState {
   static constexpr int64_t kCounters = 1 << 16;
+  explicit KernelState(Device device)
+      : counters({kCounters}, DType::kI32, device), norm_state({1}, DType::kI32, device) {}
   // Both are all zero between launches.
-  Tensor counters{{kCounters}, DType::kI32, Device::kCuda};
-  Tensor norm_state{{1}, DType::kI32, Device::kCuda};
+  Tensor counters, norm_state;
 };
 
 inline KernelState& state_of(StepContext& ctx) {
   SYRINX_CHECK(ctx.stream, "[cuda] a kernel for operands on a GPU needs a stream");
-  if (!ctx.stream->kernel_state) ctx.stream->kernel_state = std::make_shared<KernelState>();
+  if (!ctx.stream->kernel_state)
+    ctx.stream->kernel_state = std::make_shared<KernelState>(ctx.device);
   return *static_cast<KernelState*>(ctx.stream->kernel_state.get());
 }
 

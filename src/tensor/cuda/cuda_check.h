@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "tensor/device_health.h"
+#include "tensor/tensor.h"
 
 namespace syrinx::cuda {
 
@@ -43,5 +44,17 @@ inline void check(cudaError_t error, const char* what) {
                ": this program was built for other GPUs (CMAKE_CUDA_ARCHITECTURES)");
   SYRINX_CHECK(false, "[cuda] ", text);
 }
+
+/// Makes a GPU the current one of the calling thread. Kernels, allocations, new streams and new
+/// events belong to the current GPU. Only this function may change it. Returns any error.
+inline cudaError_t try_use(Device device) {
+  thread_local int current = -1;
+  if (current == device.number()) return cudaSuccess;
+  const cudaError_t error = cudaSetDevice(device.number());
+  current = error == cudaSuccess ? device.number() : -1;
+  return error;
+}
+/// Does the same; throws InternalError for an error.
+inline void use(Device device) { check(try_use(device), "cudaSetDevice"); }
 
 }  // namespace syrinx::cuda

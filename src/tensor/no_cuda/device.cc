@@ -8,6 +8,8 @@ constexpr const char* kWhy = "this build has no CUDA backend (-DSYRINX_CUDA=ON)"
 
 std::string device_missing(Device device) { return device == Device::kCpu ? "" : kWhy; }
 
+std::vector<std::string> gpu_names() { return {}; }
+
 void* device_allocate(Device, size_t bytes) {
   SYRINX_CHECK(false, bytes, " bytes of GPU memory: ", kWhy);
   return nullptr;
@@ -22,7 +24,7 @@ Tensor copy_to(const View&, Device) {
   return {};
 }
 
-std::unique_ptr<Stream> Stream::create(Device) {
+std::unique_ptr<Stream> Stream::create(Device, StreamPriority) {
   SYRINX_CHECK(false, kWhy);
   return nullptr;
 }

@@ -132,8 +132,10 @@ Result<std::string> phonemes(std::string_view text, std::string_view) {
 
 /// Loads a checkpoint by its family's name, because the small vocabularies do not identify a
 /// published model.
-std::shared_ptr<const Pipeline> load(const Model& model, WeightType weights, Device device) {
-  const LoadSpec spec{golden_dir(model) + "/checkpoint", "tiny", weights, false, device};
+std::shared_ptr<const Pipeline> load(const Model& model, WeightType weights, Device device,
+                                     const NodeDevices& devices = {}) {
+  LoadSpec spec{golden_dir(model) + "/checkpoint", "tiny", weights, false, device};
+  spec.devices = devices;
   if (model.name == "zonos") return std::make_shared<zonos::Zonos>(spec, phonemes);
   const Family* best = nullptr;  // the family with the longest name
   for (const Family& family : families()) {
@@ -226,6 +228,23 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
   }
   for (const StageMetrics& stage : server->metrics().stages) {
     RecordProperty(stage.stage + "_replayed", std::to_string(stage.replayed.value()));
+  }
+}
+
+TEST_P(OnGpu, EachStageMayHaveAGpuOfItsOwn) {
+  if (gpu_names().size() < 2) GTEST_SKIP() << "needs two GPUs";
+  const auto device_of = [](const Node& node) {
+    return node.ar ? node.ar->device() : node.chunk->device();
+  };
+  const auto pipeline = load(GetParam(), WeightType::kF32, kGpu);
+  for (const Node& moved : pipeline->graph().nodes()) {
+    if (device_of(moved) == Device::kCpu) continue;
+    const auto apart = load(GetParam(), WeightType::kF32, kGpu, {{moved.name, Device::gpu(1)}});
+    for (size_t n = 0; n < apart->graph().nodes().size(); ++n) {
+      const Node &here = pipeline->graph().nodes()[n], &there = apart->graph().nodes()[n];
+      EXPECT_EQ(device_of(there), here.name == moved.name ? Device::gpu(1) : device_of(here))
+          << here.name;
+    }
   }
 }
 

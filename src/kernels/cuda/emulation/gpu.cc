@@ -311,14 +311,12 @@ void wait_for_earlier() {
 
 void run(const char* name, dim3 grid, dim3 block, size_t shared, bool early,
          const std::function<void()>& thread) {
-  const bool hold = early_wanted();
-  const DeviceAccess access(hold);
   SYRINX_CHECK(block.y == 1 && block.z == 1 && block.x % kWarp == 0 && block.x <= kThreads, name,
                ": unsupported block of ", block.x, " threads");
   SYRINX_CHECK(shared <= sizeof(Machine::dynamic), name, ": a block may not have ", shared,
                " bytes of shared memory");
   Launch launch{name, grid, block, shared, early, thread};
-  if (!hold) return launch.run({});
+  if (!early_wanted()) return launch.run({});
   if (!early || held().size() == 2) run_held();
   held().push_back(std::move(launch));
 }

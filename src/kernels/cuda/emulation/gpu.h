@@ -55,8 +55,8 @@ void begin_copy(void* to, const void* from, bool inside);
 void commit_copies();
 /// Completes this thread's asynchronous copies, except the last `pending` groups.
 void finish_copies(int pending);
-/// Runs a kernel. With SYRINX_GPU_PDL=on, holds it back until the next use of the device, so that a
-/// kernel that begins early can begin before it.
+/// Runs a kernel; the caller has a DeviceAccess. With SYRINX_GPU_PDL=on, holds it back until the
+/// next use of the device, so that a kernel that begins early can begin before it.
 void run(const char* name, dim3 grid, dim3 block, size_t shared, bool early,
          const std::function<void()>& thread);
 /// Runs the kernel that an early kernel did not wait for so far.
@@ -164,9 +164,12 @@ void launch_as(Begin begin, const char* name, void (*kernel)(P...), dim3 grid, d
                ": unsupported grid of ", grid.x, " x ", grid.y, " x ", grid.z, " blocks");
   const bool early = begin == Begin::kEarly;
   const auto call = [=, &stream] {
-    emulated::run_on(stream, name, [=] {
-      emulated::run(name, grid, block, shared, early, [=] { kernel(static_cast<P>(args)...); });
-    });
+    emulated::run_on(
+        stream, name,
+        [=] {
+          emulated::run(name, grid, block, shared, early, [=] { kernel(static_cast<P>(args)...); });
+        },
+        (uint64_t{0} + ... + emulated::weights_at(&args, sizeof(args))));
   };
   stream.queue(call, kernel, grid, block, shared, early, static_cast<P>(args)...);
 }

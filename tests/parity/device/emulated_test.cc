@@ -1,0 +1,110 @@
+// Tests that the emulated GPUs (kernels/cuda/emulation) detect work for the wrong GPU, and what a
+// real GPU cannot show: limits of memory, priorities of streams.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "engine/collector.h"
+#include "io/file.h"
+#include "kernels/activation.h"
+#include "kernels/cuda/emulation/memory.h"
+#include "runtime/runtime.h"
+#include "tensor/device_health.h"
+
+namespace syrinx {
+namespace {
+
+class EmulatedGpus : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (gpu_names().size() < 2) GTEST_SKIP() << "SYRINX_EMULATED_GPUS";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+  }
+  ThreadPool pool_{1};
+};
+
+TEST_F(EmulatedGpus, AKernelCannotReadAnotherGpu) {
+  const auto add_from = [&](Device device) {
+    Workspace space(pool_, Device::gpu(0));
+    const Tensor x({1, 64}, DType::kF32, Device::gpu(0)), y({1, 64}, DType::kF32, device);
+    add_inplace(space.context(), x, y);
+    synchronize(space.context());
+  };
+  add_from(Device::gpu(0));
+  EXPECT_DEATH(add_from(Device::gpu(1)), "on cuda:0 accesses memory of cuda:1");
+}
+
+TEST_F(EmulatedGpus, ACopyCannotReadAnotherGpu) {
+  const auto stream = Stream::create(Device::gpu(0));
+  const Tensor own({8}, DType::kF32, Device::gpu(0)), other({8}, DType::kF32, Device::gpu(1));
+  std::vector<float> host(8);
+  stream->download(own.f32(), host.data(), own.bytes());
+  EXPECT_THROW(stream->download(other.f32(), host.data(), own.bytes()), InternalError);
+  EXPECT_THROW(stream->upload(host.data(), other.f32(), own.bytes()), InternalError);
+}
+
+TEST_F(EmulatedGpus, AKernelNeedsTheGpuOfItsStream) {
+  const auto stream = Stream::create(Device::gpu(1));
+  // A new thread's current GPU is the first one.
+  std::thread([&] {
+    EXPECT_THROW(gpu::emulated::run_on(*stream, "nothing", [] {}), InternalError);
+    bool ran = false;
+    stream->queue([&] { gpu::emulated::run_on(*stream, "nothing", [&] { ran = true; }); });
+    EXPECT_TRUE(ran);
+  }).join();
+}
+
+TEST_F(EmulatedGpus, AFullGpuSaysWhatWouldFit) {
+  constexpr size_t kMib = size_t{1} << 20;
+  gpu::emulated::set_memory(Device::gpu(1), 100 * kMib);
+  const Tensor there({int64_t{60} << 20}, DType::kU8, Device::gpu(1));
+  try {
+    const Tensor more({int64_t{50} << 20}, DType::kU8, Device::gpu(1));
+    FAIL();
+  } catch (const LoadError& fault) {
+    const std::string text = fault.what();
+    EXPECT_TRUE(
+        text.starts_with("cuda:1 has too little memory: 50 MiB are needed next, 40 of 100 "
+                         "MiB are free; give a stage to another GPU (--device "
+                         "NODE=cuda:N; "))
+        << text;
+    EXPECT_NE(text.find(" MiB are free on cuda:0), or use --weights q8"), std::string::npos)
+        << text;
+  }
+  const Tensor fits({int64_t{30} << 20}, DType::kU8, Device::gpu(1));
+  gpu::emulated::set_memory(Device::gpu(1), size_t{80} << 30);
+}
+
+TEST_F(EmulatedGpus, StreamsOfStepsGoBeforeThoseOfCodecs) {
+  const auto first = Stream::create(Device::gpu(1), StreamPriority::kHigh),
+             later = Stream::create(Device::gpu(1));
+  const int high = gpu::emulated::priority_of(*first), low = gpu::emulated::priority_of(*later);
+  EXPECT_LT(high, low);
+
+  const std::string dir = SYRINX_BINARY_DIR "/parity/csm/golden/taught/checkpoint";
+  LoadOptions options;
+  options.model = dir;
+  options.device = "cuda";
+  options.engine.threads = 2;
+  const auto engine = load_engine(options);
+  SpeechRequest request;
+  request.say.text = "Hello there.";
+  request.voice.name = "0";
+  request.terms.max_frames = 6;
+  auto sink = std::make_shared<Collector>();
+  ASSERT_TRUE(engine->submit(request, sink).ok());
+  ASSERT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
+  const std::set<std::string> steps = gpu::emulated::kernels_at(high),
+                              chunks = gpu::emulated::kernels_at(low);
+  const auto any = [](const std::set<std::string>& names, const std::string& part) {
+    return std::ranges::any_of(
+        names, [&](const std::string& name) { return name.find(part) != name.npos; });
+  };
+  // Only steps draw codes, and only codecs have convolutions.
+  EXPECT_TRUE(any(steps, "sample") && !any(steps, "conv")) << testing::PrintToString(steps);
+  EXPECT_TRUE(any(chunks, "conv") && !any(chunks, "sample")) << testing::PrintToString(chunks);
+}
+
+}  // namespace
+}  // namespace syrinx
