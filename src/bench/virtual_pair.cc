@@ -22,9 +22,6 @@ class VirtualPair::Party : public Service {
     auto made = make_active(model_, request, std::move(sink), pair_.now());
     if (!made.ok()) return made.error();
     std::unique_ptr<Active> active = made.take();
-    if (!active->unopened && !active->between) {
-      active->unopened = std::make_unique<const SpeechRequest>(request);
-    }
     const RequestId id = active->id = ++pair_.next_id_;
     letters_.push_back(std::move(active));
     pair_.post([this] { take_in(); });

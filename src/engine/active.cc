@@ -76,15 +76,17 @@ double promised_wait_s(const ResidentModel& model, const SpeechRequest& request)
   return heard ? options.max_wait_s : std::max(options.max_wait_s, options.max_read_wait_s);
 }
 
-Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRequest& request,
+Result<std::unique_ptr<Active>> make_active(ResidentModel& model, SpeechRequest request,
                                             std::shared_ptr<Sink> sink, double now_s) {
   auto active = std::make_unique<Active>(model, request, std::move(sink), now_s);
-  if (model.graph().reader() == kClient || model.graph().speaker() == kClient) return active;
-  auto parts = SpokenParts::of(request, model.pipeline->info().speech.phones);
-  if (!parts.ok()) return parts.error();
-  active->parts = parts.take();
-  if (!active->parts) return active;
-  if (active->parts->only_silence()) {
+  if (model.graph().reader() != kClient && model.graph().speaker() != kClient) {
+    auto parts = SpokenParts::of(request, model.pipeline->info().speech.phones);
+    if (!parts.ok()) return parts.error();
+    active->parts = parts.take();
+  }
+  if (!active->parts) {
+    active->unopened = std::make_unique<const SpeechRequest>(std::move(request));
+  } else if (active->parts->only_silence()) {
     active->between = true;  // the first part has not begun yet
     active->runs.resize(model.nodes.size());
   } else {
@@ -146,13 +148,13 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   return runs;
 }
 
-Result<std::unique_ptr<Active>> open_active(ResidentModel& model, const SpeechRequest& request,
+Result<std::unique_ptr<Active>> open_active(ResidentModel& model, SpeechRequest request,
                                             std::shared_ptr<Sink> sink, double now_s) {
-  Result<std::unique_ptr<Active>> active = make_active(model, request, std::move(sink), now_s);
-  if (!active.ok()) return active;
-  if (active.value()->between) return active;
+  Result<std::unique_ptr<Active>> active =
+      make_active(model, std::move(request), std::move(sink), now_s);
+  if (!active.ok() || active.value()->between) return active;
   const std::unique_ptr<const SpeechRequest> part = std::move(active.value()->unopened);
-  Result<std::vector<NodeRun>> runs = open_runs(model, part ? *part : request);
+  Result<std::vector<NodeRun>> runs = open_runs(model, *part);
   if (!runs.ok()) return runs.error();
   active.value()->runs = runs.take();
   return active;

@@ -61,14 +61,14 @@ struct Active {
 /// whose output is only read.
 double promised_wait_s(const ResidentModel& model, const SpeechRequest& request);
 
-/// Makes the Active of a request that check_request() accepted; the caller sets id and runs. For a
-/// request that is spoken in parts, `unopened` is the first part.
-Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRequest& request,
+/// Makes the Active of a request that check_request() accepted; the caller sets id. `unopened` is
+/// the request, or its first part. It is null if the request begins with silence.
+Result<std::unique_ptr<Active>> make_active(ResidentModel& model, SpeechRequest request,
                                             std::shared_ptr<Sink> sink, double now_s);
 /// Makes the prompts of a request, and its NodeRun for every node. Any thread; may be slow.
 Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechRequest& request);
 /// Calls make_active() and open_runs().
-Result<std::unique_ptr<Active>> open_active(ResidentModel& model, const SpeechRequest& request,
+Result<std::unique_ptr<Active>> open_active(ResidentModel& model, SpeechRequest request,
                                             std::shared_ptr<Sink> sink, double now_s);
 
 }  // namespace syrinx

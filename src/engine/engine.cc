@@ -149,32 +149,23 @@ Result<RequestId> Engine::Impl::submit(const SpeechRequest& asked, std::shared_p
                                        bool open_here) {
   const double now = now_s();
   if (Status fault = check_request(model.pipeline->info(), asked); !fault) return fault.error();
-  const std::string language = read_language(model.pipeline->info(), asked.say.language).take();
-  SpeechRequest changed;
-  const bool changes = model.options.lexicon || language != asked.say.language;
-  if (changes) {
-    changed = asked;
-    changed.say.language = language;
-    if (model.options.lexicon) {
-      changed.say.lexicon = Lexicon::both(asked.say.lexicon, model.options.lexicon);
-    }
+  SpeechRequest request = asked;
+  request.say.language = read_language(model.pipeline->info(), asked.say.language).take();
+  if (model.options.lexicon) {
+    request.say.lexicon = Lexicon::both(asked.say.lexicon, model.options.lexicon);
   }
-  const SpeechRequest& request = changes ? changed : asked;
   Status admitted = ok_status();
   machine->locked([&] { admitted = admit(request); });
   if (!admitted) return admitted.error();
   try {
     const uint64_t client = request.terms.client;
     std::shared_ptr<void> place(this, [this, client](void*) { leave(client); });
-    Result<std::unique_ptr<Active>> made = open_here
-                                               ? open_active(model, request, std::move(sink), now)
-                                               : make_active(model, request, std::move(sink), now);
+    Result<std::unique_ptr<Active>> made =
+        open_here ? open_active(model, std::move(request), std::move(sink), now)
+                  : make_active(model, std::move(request), std::move(sink), now);
     if (!made.ok()) return made.error();
     std::unique_ptr<Active> active = made.take();
     active->place = std::move(place);
-    if (!open_here && !active->unopened && !active->between) {
-      active->unopened = std::make_unique<const SpeechRequest>(request);
-    }
     machine->locked([&] { model.metrics.accepted.add(); });
     return machine->take_in(std::move(active));
   } catch (const std::exception& e) {

@@ -262,7 +262,6 @@ TEST(Faults, I8_AdmittedRequestsAreNotLost) {
           soon ? make_active(resident, request, client, machine.now()).take()
                : open_active(resident, request, client, machine.now()).take();
       one->id = 77;
-      if (soon) one->unopened = std::make_unique<const SpeechRequest>(request);
       allocations::fail_after(n);
       machine.scheduler.take_in(std::move(one));
       failed += allocations::fail_after(0) ? 1 : 0;

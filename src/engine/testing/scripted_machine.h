@@ -120,8 +120,6 @@ class ScriptedMachine {
   std::shared_ptr<ScriptedClient> submit_soon(const SpeechRequest& request, size_t to = 0) {
     const auto client = make_client(to);
     auto active = make_active(model(to), request, client, platform.now()).take();
-    if (!active->unopened && !active->between)
-      active->unopened = std::make_unique<const SpeechRequest>(request);
     take_in(client, std::move(active));
     return client;
   }
