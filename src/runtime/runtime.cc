@@ -35,7 +35,7 @@ namespace {
 /// one beside the program, one in the source tree of a build folder, and the installed one.
 std::vector<std::string> voice_places(const LoadOptions& options) {
   if (!options.voices_dir.empty()) return {options.voices_dir};
-  const std::string here = program_path().parent_path();
+  const std::string here = program_path().parent_path().string();
   return {join_path(here, "voices"), join_path(here, "../voices"), join_path(here, "../../voices"),
           join_path(here, "../share/syrinx/voices")};
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that docs/porting.md names every file of src/ that calls the system, and no other file.
 
-Such a file includes a header of Linux or POSIX, or has a path in /proc or /sys. Not checked: tests, and files that are
-built only with CUDA. A header needs no entry of its own if its .cc file has one. Run: porting.py SOURCE_DIR. Prints every
-file that is not named and every name without such a file.
+Such a file includes a header of Linux or POSIX, makes a locale of POSIX, or has a path in /proc or /sys. Not checked:
+tests, and files that are built only with CUDA. A header needs no entry of its own if its .cc file has one. Run: porting.py
+SOURCE_DIR. Prints every file that is not named and every name without such a file.
 """
 import fnmatch
 import pathlib
@@ -15,7 +15,7 @@ from excerpts import expanded  # noqa: E402
 
 SYSTEM = re.compile(
     r'^\s*#\s*include <(?:(?:arpa|asm|linux|net|netinet|sys)/[\w/]+|dirent|dlfcn|fcntl|grp|link|malloc|netdb|poll|pthread|'
-    r'pty|pwd|sched|seccomp|semaphore|signal|spawn|syslog|termios|ucontext|unistd|utime|wait)\.h>|"/(?:proc|sys)/', re.M)
+    r'pty|pwd|sched|seccomp|semaphore|signal|spawn|syslog|termios|ucontext|unistd|utime|wait)\.h>|\bnewlocale\(|"/(?:proc|sys)/', re.M)
 WITH_CUDA = ('bench/gpu/', 'kernels/cuda/', 'tensor/cuda/')
 
 
@@ -49,7 +49,7 @@ def is_named(file, names):
 
 def self_test():
     assert calls_system('#include <vector>\n#include <sys/mman.h>\n') and calls_system('  # include <poll.h>')
-    assert calls_system('open("/proc/self/exe")')
+    assert calls_system('open("/proc/self/exe")') and calls_system('static const locale_t kPlain = newlocale(LC_ALL_MASK')
     assert not calls_system('#include <csignal>\n#include "base/system.h"\n// reads /proc\n')
     names = list(names_of('a `b.cc`\n| `io/{x,y}.cc`, `cli/*` | `z.cc` |\n'))
     assert names == ['io/x.cc', 'io/y.cc', 'cli/*'], names
