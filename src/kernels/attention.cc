@@ -128,8 +128,6 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
 }  // namespace
 
 KvPool KvPool::copy_to(Device device) const {
-  SYRINX_CHECK(device == device_ || spec_.dtype != DType::kBF16,
-               "[kv_pool] a cache of bf16 has different layouts on the CPU and on a GPU");
   KvPool copy(spec_, pages_, device);
   copy_bytes(copy.memory_, device, memory_, device_,
              page_bytes(spec_) * static_cast<size_t>(pages_));
