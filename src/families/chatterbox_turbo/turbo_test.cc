@@ -122,16 +122,6 @@ TEST_P(Turbo, SilenceCountsAgainstTheBound) {
   EXPECT_EQ(frames, (std::vector<int32_t>{5, 6, kSilence, kSilence}));
 }
 
-TEST_P(Turbo, RefusesWhatItLacks) {
-  SpeechRequest request;
-  request.say.text = "Hello.";
-  request.sampling.guidance = 2.f;
-  EXPECT_EQ(refusal_of(model_, request).param, "guidance");
-  request.sampling.guidance.reset();
-  request.voice.name = "stranger";
-  EXPECT_EQ(refusal_of(model_, request).code, ErrorCode::kNotFound);
-}
-
 INSTANTIATE_TEST_SUITE_P(Shapes, Turbo, testing::Values("."),
                          [](const auto&) { return std::string("Small"); });
 

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "audio/wav_file.h"
-#include "base/worst.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/s3/fixture.h"
+#include "families/voice_of_frames.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
 #include "model/step_runner.h"
@@ -23,16 +23,10 @@ constexpr const char* kText = "The quick brown fox jumps over the lazy dog.";
 std::shared_ptr<const syrinx::Voice> encode(const VoiceEncoder& encoder, const std::string& text,
                                             const std::string& mode = "", int rate = 0) {
   const Wav wav = read_wav(parity("s3_reference/golden/recording.wav"));
-  const auto encoding = encoder.open({.samples = wav.samples,
-                                      .sample_rate = rate ? rate : static_cast<int>(wav.rate),
-                                      .text = text,
-                                      .mode = mode});
-  ThreadPool pool(1);
-  Arena arena;
-  StepContext ctx{pool, arena};
-  VoiceEncoding* one[] = {encoding.get()};
-  while (!encoding->done()) encoder.run(ctx, one), arena.reset();
-  return std::make_shared<const syrinx::Voice>(encoding->take());
+  return syrinx::encode(encoder, {.samples = wav.samples,
+                                  .sample_rate = rate ? rate : static_cast<int>(wav.rate),
+                                  .text = text,
+                                  .mode = mode});
 }
 
 struct CosyVoice2Cloning : public testing::Test {
@@ -60,17 +54,7 @@ TEST_F(CosyVoice2Cloning, ARecordingSpeaksAsTheAuthorsVoiceOfIt) {
   EXPECT_LT(mel, 1e-4f);
   RecordProperty("mel", std::to_string(mel * 1e6));
   EXPECT_LT(relative(floats(got->flow->speaker), floats(want->flow->speaker)), 1e-4f);
-  Runner runner(model);
-  Track a = runner.open(ours), b = runner.open(theirs);
-  EXPECT_EQ(std::vector(a.state->prompt_ids().begin(), a.state->prompt_ids().end()),
-            std::vector(b.state->prompt_ids().begin(), b.state->prompt_ids().end()));
-  for (int i = 0; i < 40; ++i) runner.step(a), runner.step(b);
-  float worst = 0;
-  for (size_t i = 0; i < a.logits.size(); ++i)
-    worst = worse(worst, relative(a.logits[i], b.logits[i]));
-  EXPECT_LT(worst, 1e-4f);
-  RecordProperty("logits", std::to_string(worst * 1e6));
-  EXPECT_EQ(a.frames, b.frames);
+  expect_same_speech(model, ours, theirs);
   EXPECT_EQ(model.voice(ours).take(), got) << "prepared once";
 }
 

@@ -1,6 +1,7 @@
 // Tests of the family that need no golden: batches, recomputation, options, bounds, voices,
 // refusals, faulty files.
 #include "families/checkpoint_copy.h"
+#include "families/family_fixture.h"
 #include "families/late_segments.h"
 #include "families/pocket_tts/fixture.h"
 #include "io/edit_safetensors.h"
@@ -9,30 +10,17 @@
 namespace syrinx::pocket_tts {
 namespace {
 
-class PocketTest : public testing::Test {
+class PocketTest : public FamilyTest<PocketTts> {
  protected:
-  PocketTest() : model_({golden_path("distilled/checkpoint"), "tiny"}) {}
+  PocketTest() : FamilyTest(golden_path("distilled/checkpoint")) {}
 
   static SpeechRequest request(const std::string& text, uint64_t seed = 1) {
-    SpeechRequest r;
-    r.say.text = text;
-    r.sampling.seed = seed;
-    return r;
-  }
-  std::vector<float> latents(const SpeechRequest& r, int steps) const {
-    Runner runner(model_);
-    Track track = runner.open(r);
-    for (int i = 0; i < steps && !track.finished; ++i) runner.step(track);
-    return track.rows;
+    return plain(text, seed);
   }
   /// Takes a step with a latent of `value`. `end`: its code announces the end.
   Verdict said(Sequence& state, float value, bool end) {
     const std::vector<float> latent(static_cast<size_t>(model_.config().latent), value);
-    std::vector<int32_t> frames;
-    std::vector<WordMark> words;
-    StepOutput out(frames, words, nullptr, nullptr, latent, &rows_);
-    const int32_t code = end ? 1 : 0;
-    return state.advance(std::span(&code, 1), out);
+    return say_values(state, end ? 1 : 0, latent);
   }
   std::shared_ptr<Voice> voice(int64_t rows) const {
     auto out = std::make_shared<Voice>(
@@ -40,9 +28,6 @@ class PocketTest : public testing::Test {
     out->tensors.emplace("rows", Tensor({rows, model_.config().lm.hidden}, DType::kF32));
     return out;
   }
-
-  PocketTts model_;
-  std::vector<float> rows_;  // latents that the steps yielded
 };
 
 TEST_F(PocketTest, SameBitsAloneAndInABatch) {
@@ -81,7 +66,7 @@ TEST_F(PocketTest, SeedsAndNoiseCount) {
 TEST_F(PocketTest, TheEndHasATail) {
   for (const auto& [text, tail] : {std::pair("one two three four", 5), {"a b c d e", 3}}) {
     rows_.clear();
-    const auto state = open_only(model_, request(text));
+    const auto state = open(request(text));
     for (int i = 0; i < State::kStepsBeforeEnd; ++i)
       EXPECT_EQ(said(*state, 0, true).next, Verdict::kContinue) << "too early to end";
     for (int i = 0; i < tail - 1; ++i)
@@ -93,20 +78,20 @@ TEST_F(PocketTest, TheEndHasATail) {
 
 TEST_F(PocketTest, BoundsAreTheAuthors) {
   SpeechRequest r = request("Hello there.");
-  const auto state = open_only(model_, r);
+  const auto state = open(r);
   const auto ids = std::ssize(state->prompt_ids());
   EXPECT_EQ(state->max_steps(), std::ceil((static_cast<double>(ids) / 3 + 2) * 12.5));
   EXPECT_EQ(state->rule(0).ranges, 0);
   r.terms.max_frames = 7;
-  EXPECT_EQ(open_only(model_, r)->max_steps(), 7);
+  EXPECT_EQ(open(r)->max_steps(), 7);
   r.terms.ignore_stop = true;
-  EXPECT_EQ(open_only(model_, r)->rule(0).allowed[0].end, 1);
+  EXPECT_EQ(open(r)->rule(0).allowed[0].end, 1);
 }
 
 TEST_F(PocketTest, ChunksBeginAnewBehindTheSameVoice) {
   std::string text;
   for (int i = 0; i < 20; ++i) text += "The fox number " + std::to_string(i) + " said hello. ";
-  const auto state = open_only(model_, request(text));
+  const auto state = open(request(text));
   const auto& own = static_cast<const State&>(*state);
   const int voice = state->prompt_rows() - static_cast<int>(std::ssize(state->prompt_ids())) - 1;
   EXPECT_GT(voice, 5);
@@ -137,23 +122,22 @@ TEST_F(PocketTest, ChunksBeginAnewBehindTheSameVoice) {
 }
 
 TEST_F(PocketTest, WhatDoesNotEndGoesOnAtItsBound) {
-  const auto state =
-      open_only(model_, request(std::string(90, 'a') + ", " + std::string(90, 'b') + "."));
+  const auto state = open(request(std::string(90, 'a') + ", " + std::string(90, 'b') + "."));
   EXPECT_EQ(segments_without_ends(*state, [&](int) { return said(*state, 3, false); }), 2);
 }
 
 TEST_F(PocketTest, AVoiceOfAFileIsSharedAndItsKeysDiffer) {
   std::vector<uint64_t> a, b, c, d;
   SpeechRequest r = request("hello");
-  open_only(model_, r)->prefix_keys(false, a);
-  open_only(model_, r)->prefix_keys(false, b);
+  open(r)->prefix_keys(false, a);
+  open(r)->prefix_keys(false, b);
   r.voice.name = "default";
-  open_only(model_, r)->prefix_keys(false, c);
+  open(r)->prefix_keys(false, c);
   r.voice.name.clear();
   r.voice.data = voice(4);
-  open_only(model_, r)->prefix_keys(false, d);
+  open(r)->prefix_keys(false, d);
   EXPECT_EQ(a, b);
-  EXPECT_TRUE(std::ranges::equal(c, open_only(model_, r)->prompt_ids())) << "no voice, ids alone";
+  EXPECT_TRUE(std::ranges::equal(c, open(r)->prompt_ids())) << "no voice, ids alone";
   EXPECT_NE(a[0], d[0]);
   EXPECT_NE(d[0], d[1]) << "the row before a voice and its first";
   EXPECT_EQ(d[1], d[2]) << "rows of the same numbers";
@@ -174,7 +158,7 @@ TEST_F(PocketTest, RefusesWhatItCannotDo) {
   const auto param = [&](auto change) {
     SpeechRequest r = request("hello");
     change(r);
-    return refusal_of(model_, r).param;
+    return refusal(r).param;
   };
   EXPECT_EQ(param([](SpeechRequest& r) { r.say.text = " \n "; }), "input");
   EXPECT_EQ(param([](SpeechRequest& r) { r.voice.name = "anna"; }), "voice");
@@ -190,7 +174,7 @@ TEST_F(PocketTest, RefusesWhatItCannotDo) {
   const auto fault = [&](const std::shared_ptr<Voice>& data) {
     SpeechRequest r = request("hello");
     r.voice.data = data;
-    return refusal_of(model_, r).message;
+    return refusal(r).message;
   };
   auto wrong = voice(4);
   wrong->tensors.at("rows").f32()[3] = NAN;

@@ -1,10 +1,14 @@
 // For tests of the families with S3 speech tokens: their golden checkpoints, and their stages.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/worst.h"
 #include "families/family.h"
 #include "io/test_dir.h"
 #include "model/graph.h"
@@ -29,6 +33,21 @@ struct ClonedCheckpoint {
   LoadSpec spec() const { return {.dir = dir.path(), .model = "tiny"}; }
   TestDir dir;
 };
+
+/// Expects two requests to have equal frames in the first 40 steps, and logits that hardly differ.
+inline void expect_same_speech(const Pipeline& model, const SpeechRequest& ours,
+                               const SpeechRequest& theirs) {
+  Runner runner(model);
+  Track a = runner.open(ours), b = runner.open(theirs);
+  EXPECT_TRUE(std::ranges::equal(a.state->prompt_ids(), b.state->prompt_ids()));
+  for (int i = 0; i < 40; ++i) runner.step(a), runner.step(b);
+  float worst = 0;
+  for (size_t i = 0; i < a.logits.size(); ++i)
+    worst = worse(worst, relative(a.logits[i], b.logits[i]));
+  EXPECT_LT(worst, 1e-4f);
+  testing::Test::RecordProperty("logits", std::to_string(worst * 1e6));
+  EXPECT_EQ(a.frames, b.frames);
+}
 
 /// Returns the samples that chunk stages make from a sequence's frames, one call per stage.
 inline std::vector<float> through_chunk_stages(const Graph& graph, const Sequence& sequence,
