@@ -102,9 +102,14 @@ TEST(DeviceHealth, TheFirstReasonCountsAndIsPassedOnOnce) {
 }
 
 TEST(DeviceHealth, TooLittleMemoryNamesSizesAndOptions) {
-  const std::string text = gpu_memory_text(size_t{3} << 30, size_t{1} << 30, size_t{80} << 30);
-  for (const char* part : {"3072 MiB", "1024 of 81920 MiB", "--weights q8", "--kv-mib"})
+  const MemoryOfGpu gpus[] = {{Device::gpu(0), size_t{1} << 30, size_t{80} << 30},
+                              {Device::gpu(1), size_t{70} << 30, size_t{80} << 30},
+                              {Device::gpu(2), size_t{2} << 30, size_t{80} << 30}};
+  const std::string text = gpu_memory_text(size_t{3} << 30, Device::gpu(0), gpus);
+  for (const char* part : {"3072 MiB", "1024 of 81920 MiB", "71680 MiB are free on cuda:1",
+                           "--device", "--weights q8", "--kv-mib"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_EQ(text.find("cuda:2"), std::string::npos) << text;
 }
 
 }  // namespace
