@@ -24,7 +24,7 @@ namespace {
 
 using net::ip::tcp;
 
-constexpr auto kTick = std::chrono::milliseconds(250);
+constexpr auto kLookEvery = std::chrono::milliseconds(250);
 /// Send buffer of a socket: small, so that unsent data is counted here. The kernel doubles it.
 constexpr int kWyomingSendBytes = 64 << 10;
 
@@ -176,7 +176,7 @@ net::awaitable<void> Client::write_all() {
 }
 
 void Client::tick() {
-  timer_.expires_after(kTick);
+  timer_.expires_after(kLookEvery);
   timer_.async_wait([self = shared_from_this()](const SystemError& error) {
     if (error || self->over_ || !self->session_) return;
     const double now = now_s();

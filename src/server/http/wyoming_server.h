@@ -11,6 +11,8 @@
 
 namespace syrinx {
 
+class Ears;
+
 /// Address and limits.
 struct WyomingOptions {
   std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address
