@@ -99,7 +99,7 @@ TEST_P(TranscribesOnGpu, AsOnTheCpuAloneAndInACrowd) {
 
 TEST_P(TranscribesOnGpu, AlignsAsOnTheCpu) {
   std::vector<std::shared_ptr<whisper::Alignment>> made;
-  for (const Device device : {Device::kCpu, kGpu}) {
+  for (const Device device : {Device(Device::kCpu), kGpu}) {
     made.push_back(std::make_shared<whisper::Alignment>());
     const size_t numbers = size_t{WhisperEncoder::kRows} * size_t(config().width());
     made.back()->rows =

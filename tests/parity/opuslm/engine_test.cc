@@ -180,7 +180,8 @@ TEST_F(OpusLmEngine, SameSamplesAloneAndInACrowd) {
         if (i % 3 == 1) other.sampling.guidance = 2.f;
         if (i % 3 == 2) {
           other.sampling.temperature = 0.3f, other.sampling.top_k = 5;
-          other.voice.data = voice_of(std::vector<int32_t>(static_cast<size_t>(9 * (i + 1)), 3), 9);
+          other.voice.data = voice_of_frames(
+              kFamily, std::vector<int32_t>(static_cast<size_t>(9 * (i + 1)), 3), 9);
         }
         if (i % 5 == 4) other = find("text").request;
         return i % 3 != 0 || i % 5 == 4;
