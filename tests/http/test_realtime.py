@@ -284,7 +284,8 @@ class Realtime(unittest.TestCase):
             ws.update(audio={"output": {"format": None}})
             ws.respond(input=[{"type": "message", "role": "user", "content": [
                 {"type": "input_text", "text": heard["transcript"]}]}], conversation="none")
-            self.assertAlmostEqual(len(audio_of(ws.until_type("response.done"))) / 48000, law_s, delta=0.5)
+            # Another seed: the same words, a little longer or shorter.
+            self.assertAlmostEqual(len(audio_of(ws.until_type("response.done"))) / 48000, law_s, delta=1.5)
 
     def test_errors(self):
         with self.open() as ws:
