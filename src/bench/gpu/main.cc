@@ -178,7 +178,7 @@ json Steps::chunk(int size, double seconds) {
   while (times.size() < 50 && (times.size() < 4 || now_s() - began_s < seconds)) {
     batch.begin_chunks(*link.stage);
     for (auto& stream : streams) {
-      batch.add(stream.get(), {.ints = frames},
+      batch.add(stream.get(), {.type = link.stage->in(), .ints = frames},
                 {link.policy.left, link.policy.steady, link.policy.lookahead});
     }
     batch.seal_chunks();
