@@ -34,7 +34,7 @@ ExpertTable::ExpertTable(std::span<const PackedLinear* const> up,
   for (const auto& linears : {up, down})
     for (const PackedLinear* w : linears) addresses.push_back(w->matrix().data.view().data);
   const auto bytes = static_cast<int64_t>(addresses.size() * sizeof(void*));
-  addresses_ = copy_to({addresses.data(), DType::kU8, {bytes}}, Device::kCuda);
+  addresses_ = copy_to({addresses.data(), DType::kU8, {bytes}}, up[0]->device());
 }
 
 void add_experts(StepContext& ctx, const ExpertTable& table, const View& x, const View& logits,

@@ -54,7 +54,7 @@ void wide_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const Gem
   call.out = out;
   if (norm.weight) {
     const View normed = ctx.arena.take(x.shape, DType::kBF16);
-    const View weight{const_cast<float*>(norm.weight), DType::kF32, {w.k}, Device::kCuda};
+    const View weight{const_cast<float*>(norm.weight), DType::kF32, {w.k}, ctx.device};
     cuda::rms_norm(ctx, x, {}, weight, norm.eps, normed);
     call.x = normed.bf16();
   } else {
