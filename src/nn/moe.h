@@ -66,7 +66,7 @@ class Moe {
   PackedLinear router_, shared_gate_;
   std::vector<Expert> experts_;
   Expert shared_;
-  ExpertTable moved_;  // of experts_, on a GPU
+  ExpertTable moved_;  // addresses of the weights in experts_; on a GPU
 };
 
 }  // namespace syrinx

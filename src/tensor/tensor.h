@@ -27,8 +27,8 @@ size_t dtype_size(DType dtype);
 const char* dtype_name(DType dtype);
 
 /// The device of memory: the CPU, or a GPU by its number; tensor/device.h has a GPU's memory and
-/// streams. kCpu and kCuda are kinds: `device == Device::kCuda` holds for each GPU. A Device made
-/// of kCuda is the first GPU.
+/// streams. kCpu and kCuda are kinds: `device == Device::kCuda` holds for each GPU. Device(kCuda)
+/// is the first GPU.
 class Device {
  public:
   enum Kind : uint8_t { kCpu, kCuda };

@@ -318,5 +318,14 @@ TEST(CsmLoad, TakesTheLayoutOfTransformersBesideTheAuthors) {
   EXPECT_NE(copy.fault().find("authors' own layout"), std::string::npos) << copy.fault();
 }
 
+TEST_F(CsmTest, DescribesItself) {
+  const PipelineInfo& info = model_.info();
+  EXPECT_EQ(info.family, "csm");
+  EXPECT_EQ(info.speech.default_voice, "0");
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_EQ(info.speech.late_text, LateText::kSentence);
+  EXPECT_TRUE(info.speech.context);
+}
+
 }  // namespace
 }  // namespace syrinx::csm

@@ -218,5 +218,13 @@ TEST_F(MossTtsTest, ARecordingBecomesTheVoiceOfTheGolden) {
   EXPECT_EQ(ints(*voice->find("codes")), ints(golden.view("voice")));
 }
 
+TEST_F(MossTtsTest, DescribesItself) {
+  const PipelineInfo& info = model_.info();
+  EXPECT_EQ(info.family, "moss_tts");
+  EXPECT_EQ(info.speech.sample_rate, 8000);
+  EXPECT_EQ(info.speech.late_text, LateText::kToken);
+  EXPECT_TRUE(info.speech.context);
+}
+
 }  // namespace
 }  // namespace syrinx::moss_tts

@@ -251,5 +251,15 @@ TEST(OrpheusLoad, NamesTheCodecThatIsMissing) {
   ::unsetenv("HF_HUB_CACHE");
 }
 
+TEST_F(OrpheusTest, DescribesItself) {
+  const PipelineInfo& info = model_.info();
+  EXPECT_EQ(info.family, "orpheus");
+  EXPECT_EQ(info.speech.default_voice, "tara");
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_DOUBLE_EQ(info.speech.frame_rate, 46.875);
+  EXPECT_EQ(model_.graph().links()[0].policy.lookahead, 10);
+  EXPECT_EQ(model_.graph().links()[0].policy.left, 0);
+}
+
 }  // namespace
 }  // namespace syrinx::orpheus

@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 3 : 2)
 #pragma unroll 1
   for (int group = from; group < to; ++group) {
     const int page = group * kGroupPages + warp;
-    float s[kTiles][4][4] = {};  // of positions 8 j + 2 t + i % 2 of the page
+    float s[kTiles][4][4] = {};  // element [j][i] is position 8 j + 2 t + i % 2
     gpu::wait_copies<1>();
     __syncwarp();
     if (is_seen(page)) multiply_keys(s);  // all threads of the warp take the same branch

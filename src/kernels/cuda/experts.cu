@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(32 * kChoosingWarps) choose(const __grid_const
 
 /// One block, with a thread per expert.
 __global__ void __launch_bounds__(1024) group_rows(const __grid_constant__ Routes r) {
-  __shared__ int slots[1025], tiles[1025];  // of all experts before this one
+  __shared__ int slots[1025], tiles[1025];  // sums over the experts before this one
   const int expert = static_cast<int>(threadIdx.x);
   const int entries = static_cast<int>(r.rows) * r.top_k;
   int count = 0;
