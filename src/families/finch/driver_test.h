@@ -172,7 +172,9 @@ inline std::vector<float> decode(const std::vector<int32_t>& frames, std::vector
   const auto state = open(request, pipeline);
   const auto stream = open_stream(stage, *state);
   const int total = static_cast<int>(frames.size()) / stage.in_width();
-  std::vector<float> samples(static_cast<size_t>(total) * stage.out_width());
+  const auto most = static_cast<size_t>(stage.most_out() * stage.out_width());  // of a frame
+  std::vector<float> samples(static_cast<size_t>(total) * most);
+  size_t made = 0;
   for (int at = 0, cut = 0; at < total; ++cut) {
     const int size = cuts[std::min<size_t>(cut, cuts.size() - 1)];
     ChunkJob job;
@@ -180,15 +182,17 @@ inline std::vector<float> decode(const std::vector<int32_t>& frames, std::vector
     job.left = std::min(at, 1);
     job.fresh = std::min(size, total - at);
     job.ahead = std::min(1, total - at - job.fresh);
-    job.last = job.ahead == 0;
+    job.last = at + job.fresh + job.ahead == total;
     const auto window = static_cast<size_t>(job.left + job.fresh + job.ahead);
     job.codes = std::span(frames).subspan(static_cast<size_t>(at - job.left) * stage.in_width(),
                                           window * stage.in_width());
-    job.out = std::span(samples).subspan(static_cast<size_t>(at) * stage.out_width(),
-                                         static_cast<size_t>(job.fresh) * stage.out_width());
+    job.out = std::span(samples).subspan(made, static_cast<size_t>(job.fresh) * most);
+    job.made = job.fresh * stage.most_out();
     stage.run(driver.context(), {&job, 1});
+    made += static_cast<size_t>(job.made * stage.out_width());
     at += job.fresh;
   }
+  samples.resize(made);
   return samples;
 }
 

@@ -305,6 +305,8 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
       rows_.clear();
       return {Verdict::kNextSegment};
     }
+    // The decoder shortens the last frame, so the silence at the end gets one more.
+    out.frame(last_frame_);
     return {Verdict::kFinished, FinishReason::kStop};
   }
   if (full) return {Verdict::kFinished, FinishReason::kLength};

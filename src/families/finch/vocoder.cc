@@ -249,6 +249,7 @@ void Vocoder::speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidd
                    t[1] > 0 ? std::exp(log_pitch) : 0.f, std::exp(lift * kGainOfCent),
                    &job.out[s * hop], reinterpret_cast<std::complex<float>*>(scratch.data));
     }
+    if (job.last && job.ahead == 0) job.made -= kStepsPerFrame - kLastSteps;
   }
 }
 

@@ -1,8 +1,8 @@
-// The chunk stage of finch: turns each frame of codes and symbols into 40 ms of
-// samples. It has a ConvNeXt trunk at 25 and 100 steps a second, then a source-filter
-// head. Its first layer reads one frame before and one after: the left context and
-// lookahead of the edge. All other layers are causal, with their state in the stream.
-// Const after load.
+// The chunk stage of finch: turns each frame of codes and symbols into 40 ms of samples, and the
+// last frame of a stream into 10 ms. It has a ConvNeXt trunk at 25 and 100 steps a second, then a
+// source-filter head. Its first layer reads one frame before and one after: the left context and
+// lookahead of the edge. All other layers are causal, with their state in the stream. Const after
+// load.
 #pragma once
 
 #include <vector>
@@ -18,6 +18,10 @@
 namespace syrinx::finch {
 
 inline constexpr int kStepsPerFrame = 4;
+/// Steps of a stream's last frame. Without a shorter last frame, all speech would have whole 40 ms.
+/// A judge that repeats short speech and reads it on a grid of 40 ms, like DNSMOS, would then
+/// always meet the same places, and its score would be too low (training/README.md).
+inline constexpr int kLastSteps = 1;
 
 /// Computes x + down(silu(up(norm(depthwise(x))))). Loads conv, norm, up and down.
 class ResidualConv {
@@ -42,7 +46,8 @@ class Vocoder : public ChunkStage {
   Vocoder(const FinchConfig& config, const Weights& weights, WeightType type);
 
   FrameType in() const override { return {Flow::kCodes, kFrameWidth}; }
-  FrameType out() const override { return {Flow::kSamples, kStepsPerFrame * source_.shape().hop}; }
+  FrameType out() const override { return {Flow::kSamples, source_.shape().hop}; }
+  int most_out() const override { return kStepsPerFrame; }
   Bundle bundle(const Sequence& sequence) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
