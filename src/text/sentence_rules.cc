@@ -28,7 +28,7 @@ constexpr std::string_view kNumbers =
     "mar apr jun jul "
     "aug"
     " sep sept oct nov dec tel ext op apt deut matt ps cor rom thess eph heb exod lev judg neh prov"
-    " eccl isa jer ezek hos zech kgs chr fl iss lat ";
+    " eccl isa jer ezek hos zech kgs chr fl iss lat res reg ";
 constexpr std::string_view kParts = " fig figs sc vol vols ch chap sec sect p pp pg ";
 constexpr std::string_view kSometimes =
     " etc inc ltd co corp bros llc jr sr al ave blvd rd sts dept est esq usw a.m p.m ph.d b.a m.a "
@@ -94,14 +94,19 @@ Abbreviation abbreviation_of(std::string_view word) {
     letter_dot_letter &= i % 2 ? small[i] == '.' : (small[i] >= 'a' && small[i] <= 'z');
   }
   if (word == "v" || listed(kTitles, small)) return Abbreviation::kNever;  // "Roe v. Wade"
+  constexpr std::string_view kStates =
+      " Ala Ariz Calif Colo Conn Fla Ill Kan Ky Mass Md Mich Minn Mont Neb Nev Okla Tenn Va Vt Wis "
+      "Wyo ";
+  if (listed(kStates, word)) return Abbreviation::kSometimes;
   if (listed(" Mon Tue Tues Wed Thu Thur Thurs Fri ", word)) return Abbreviation::kDay;
+  const bool initial = word.size() == 1 && word[0] >= 'A' && word[0] <= 'Z' && word[0] != 'I';
+  if (initial) return Abbreviation::kSometimes;  // "J. P. Morgan"
   if (listed(" b d min max ex cl ll Min Ex Cl ", word)) return Abbreviation::kNumber;  // "b. 1950"
   if (listed(kNumbers, small)) return Abbreviation::kNumber;
   if (listed(" tim pet sam ", small)) return Abbreviation::kNumbered;
   if (listed(kParts, small)) return Abbreviation::kPart;
   if (listed(kUnits, small)) return Abbreviation::kUnit;
-  const bool initial = word.size() == 1 && word[0] >= 'A' && word[0] <= 'Z' && word[0] != 'I';
-  if (initial || (letter_dot_letter && word.size() % 2) || listed(kSometimes, small))
+  if ((letter_dot_letter && word.size() % 2) || listed(kSometimes, small))
     return Abbreviation::kSometimes;
   return Abbreviation::kNone;
 }
@@ -111,6 +116,8 @@ bool may_have_footnote(std::string_view word) {
   return word.size() > 2 && std::all_of(word.begin(), word.end(), small) &&
          abbreviation_of(word) == Abbreviation::kNone;
 }
+
+bool is_era(std::string_view word) { return listed(" ad bc bce ce ", word); }
 
 bool may_be_numeral(std::string_view word) {
   return !word.empty() && word.find_first_not_of("ivxlc") == word.npos;

@@ -44,6 +44,9 @@ Abbreviation abbreviation_of(std::string_view word);
 /// Returns whether a bare number after the full stop of this word is a footnote: "powder.1".
 bool may_have_footnote(std::string_view word);
 
+/// Returns whether a word in small letters names an era of years: "ad", "bce".
+bool is_era(std::string_view word);
+
 /// Returns whether a word in small letters may be a Roman numeral: "iv".
 bool may_be_numeral(std::string_view word);
 

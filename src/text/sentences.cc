@@ -136,12 +136,22 @@ size_t Splitter::skip_footnote(size_t mark, size_t at) const {
   const auto digit = [this](size_t i) { return look(i).value >= '0' && look(i).value <= '9'; };
   const bool bracket = look(at).value == '[';
   const size_t first = at + (bracket ? 1 : 0);
-  size_t end = first;
-  while (end < first + 3 && digit(end)) ++end;
+  const auto after_number = [&](size_t i) {
+    const size_t from = i;
+    while (i < from + 3 && digit(i)) ++i;
+    return i;
+  };
+  size_t end = after_number(first);
   if (end == first) return at;
   if (bracket) return look(end).value == ']' && look(first).value != '0' ? end + 1 : at;
-  const bool ours =
-      end < first + 3 && is_space(look(end).value) && may_have_footnote(word_before(mark));
+  bool small = end < first + 3;
+  while (look(end).value == ',' || look(end).value == '-' || look(end).value == 0x2013) {
+    const size_t next = end + look(end).size, last = after_number(next);
+    if (last == next) break;
+    small = small && last < next + 3;
+    end = last;
+  }
+  const bool ours = small && is_space(look(end).value) && may_have_footnote(word_before(mark));
   return ours && is_upper(look(skip_openers(skip_gap(end).end)).value) ? end : at;
 }
 
@@ -213,9 +223,16 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
   if (letter && is_digit(first)) return false;  // "s. 5 of the Act"
   const bool part = known == Abbreviation::kPart;
   if ((part || known == Abbreviation::kNumber) && begins_number(next)) return false;
-  if (part && may_be_numeral(small_word_at(next))) return false;
+  const auto numeral_of = [&](size_t least) {
+    const std::string numeral = small_word_at(next);
+    return numeral.size() >= least && may_be_numeral(numeral);
+  };
+  if (part && numeral_of(1)) return false;
+  if (known == Abbreviation::kNumber && numeral_of(2)) return false;  // "Art. II"
+  if (word == "c" && is_era(small_word_at(next))) return false;       // "the 3rd c. BC"
   const size_t before = dot - word.size();
-  const bool after_number = before > begin_ + 1 && is_digit(text_[before - 2]);
+  const char32_t last = before > begin_ + 1 ? utf8_before(text_, before - 1).value : U' ';
+  const bool after_number = is_digit(last) || general_category(last) == Category::kNumber;  // "½"
   if (known == Abbreviation::kNumbered && after_number && is_digit(first)) return false;
   if (known == Abbreviation::kDay) return is_upper(first) && !may_follow_day(small_word_at(next));
   if (known == Abbreviation::kSometimes) return is_upper(first) && is_starter(small_word_at(next));

@@ -54,7 +54,17 @@ std::string_view magnitude(std::string_view text) {
   if (word == "m" || word == "mn" || word == "mm" || word == "million") return "million";
   if (word == "b" || word == "bn" || word == "billion") return "billion";
   if (word == "t" || word == "tn" || word == "trillion") return "trillion";
+  if (word == "lakh" || word == "lakhs") return "lakh";
+  if (word == "crore" || word == "crores") return "crore";
   return {};
+}
+
+std::string_view price_share(std::string_view word) {
+  return word == "pp"     ? "per person"
+         : word == "pppn" ? "per person per night"
+         : word == "pcm"  ? "per calendar month"
+         : word == "pw"   ? "per week"
+                          : std::string_view();
 }
 
 std::string per_words(std::string_view rest) {
@@ -71,7 +81,7 @@ std::string per_words(std::string_view rest) {
     return out;
   }
   std::string unit = unit_name(rest, true).words;
-  if (unit.empty() && all(rest, is_lower)) unit = rest;
+  if (unit.empty() && all(rest, is_lower) && !listed(" tcp udp ", rest)) unit = rest;
   return unit.empty() ? unit : "per " + unit;
 }
 
@@ -119,7 +129,11 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size)
     if (plus) glued.remove_suffix(1);
     if (glued.ends_with("illion") && glued.starts_with('-'))
       glued.remove_prefix(1);  // "$5-million"
-    const std::string per = per_words(rest.substr(slash));
+    std::string per = per_words(rest.substr(slash));
+    if (slash == rest.size() && !price_share(glued).empty()) {  // "£4.50pp"
+      per = price_share(glued);
+      glued = {};
+    }
     if (!glued.empty() && magnitude(glued).empty()) return {};
     if (slash < rest.size() && per.empty()) return {};
     set_money(amount, *currency, glued.empty() ? size : magnitude(glued));

@@ -33,6 +33,10 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size 
 /// Returns "per month" for "/month" after an amount, also for "/hr" and "/1K"; "" for other texts.
 std::string per_words(std::string_view rest);
 
+/// Returns "per person" for "pp" after a price, also for "pcm", "pw" and "pppn"; "" for other
+/// texts.
+std::string_view price_share(std::string_view word);
+
 /// Returns "million" for "m", "M", "mn" or "million"; "" for a word that names no magnitude.
 std::string_view magnitude(std::string_view word);
 

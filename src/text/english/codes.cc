@@ -132,6 +132,10 @@ Reading read_hex_figures(std::string_view core) {
   if (core.starts_with("0x") && core.size() < 19 && is_figure(core.substr(2))) {
     return Spoken{"zero X " + spelled(core.substr(2))};
   }
+  if (core.starts_with("0b") && core.size() < 19 && core.size() > 2 &&
+      core.find_first_not_of("01", 2) == core.npos) {
+    return Spoken{"zero B " + spelled(core.substr(2))};  // "0b1010"
+  }
   const bool colour = core[0] == '#' && (core.size() == 4 || core.size() == 7) &&
                       is_figure(core.substr(1)) && any(core, is_digit) && any(core, is_letter);
   if (colour) return Spoken{"hash " + spelled(core.substr(1))};  // "#ff8800"
@@ -191,6 +195,9 @@ Reading read_flag(const Tokens& tokens, size_t i) {
 /// Reads codes of states that are also words: "Portland, OR 97201", "Gary, IN, is small".
 Reading read_state(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), zip = tokens.after(i);
+  const bool seat = core.size() == 4 && core[1] == '-' && listed(" R D I ", core.substr(0, 1));
+  if (seat && listed(" HI IN LA MA ME OH OK OR PA ", core.substr(2)))
+    return Spoken{letter_names(core)};  // "Rep. Jordan (R-OH)"
   const bool place = i > 0 && is_upper(tokens.core(i - 1)[0]);
   if (!place || !listed(" HI IN LA MA ME OH OK OR PA ", core)) return {};
   const bool ends = !tokens.joined(i) && tokens[i].close != '!' && tokens[i].close != '?';
@@ -415,6 +422,9 @@ Reading read_code(const Tokens& tokens, size_t i) {
     }
     return Spoken{(core[0] == '#' ? "number " : "") + said, used};
   }
+  const bool longer = digits.size() == 9 && figure.size() == 10 && figure[5] == '-';
+  if (longer && i > 0 && tokens.core(i - 1).size() == 2 && all(tokens.core(i - 1), is_upper))
+    return Spoken{digit_words(digits)};  // "Austin, TX 78701-2345"
   if (!plain || core[0] == '#') return {};
   if (digits.size() == 5 && i > 0) {  // "Boise, ID 83702", "Beverly Hills, 90210."
     const Token& last = tokens[i - 1];

@@ -11,6 +11,14 @@
 namespace syrinx::english {
 namespace {
 
+/// Returns whether a word after "the $5 million" may be a verb or another word that begins no noun
+/// phrase: "went", "helped", "that", "more".
+bool may_be_verb(std::string_view word) {
+  if (word.ends_with("ed") || word.ends_with("ly")) return true;
+  if (word.ends_with('s') && !word.ends_with("ss")) return true;
+  return listed(word_lists().after_amounts, word);
+}
+
 bool is_article(std::string_view word) { return word == "a" || word == "A" || word == "an"; }
 
 /// Finds units of two words, with or without full stops: "sq. ft.", "fl oz", "deg C".
@@ -78,9 +86,18 @@ bool stands_before_noun(const Tokens& tokens, size_t i, size_t used) {
              next)) {
     return true;
   }
-  return is_article(tokens.before(i)) && all(next, is_lower) &&
-         !listed(" of in on at to for and or is was per from by with than before after as but ",
-                 next);
+  const std::string before = lower(tokens.before(i));
+  const bool is = listed(" it's that's he's she's there's here's what's who's let's ", before);
+  const bool owned = (before.ends_with("'s") && !is) ||
+                     listed(" the its their his her our my your this that ", before);
+  const bool counted = listed(" per x \xD7 ", before);  // "per 100g serving", "3 x 400g tins"
+  if (!is_article(before) && !owned && !counted) return false;
+  if (!all(next, is_lower) ||
+      listed(" of in on at to for and or is was per from by with than before after as but ",
+             next) ||
+      (next == "x" && !is_article(before)))
+    return false;
+  return !owned || !may_be_verb(next);
 }
 
 UnitFound unit_behind(const Tokens& tokens, size_t i, bool one) {
@@ -96,6 +113,8 @@ UnitFound unit_behind(const Tokens& tokens, size_t i, bool one) {
       listed(" wide long tall deep thick high across ", tokens.after(i + 1));  // "5 in wide"
   const bool inches = next == "in" && (tokens[i + 1].close == '.' ? !ends : ends || sized);
   if (inches) return {unit_words(next, one), 1};
+  if (next == "c" && tokens[i + 1].dotted && !ends && all(tokens.core(i + 2), is_lower))
+    return {one ? "cup" : "cups", 1};  // "2 c. flour"
   if (next == "pt" && listed(" font type text ", lower(tokens.after(i + 1)))) return {};
   const bool first =
       next == "st" && tokens.core(i).ends_with('1') && !tokens.core(i).ends_with("11");

@@ -83,14 +83,20 @@ std::string numeric_date(std::string_view core) {
 }
 
 /// Reads "21/11" or "12/25" as a date, only where a fraction is unlikely.
-std::string short_date(std::string_view core, std::string_view before) {
+std::string short_date(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  const std::string before = lower(tokens.before(i)), day = i > 0 ? tokens[i - 1].core : "";
   const auto parts = split(core, '/');
   if (parts.size() != 2 || !is_digits(parts[0], 1, 2) || !is_digits(parts[1], 1, 2)) return {};
   auto first = static_cast<int>(value_of(parts[0])), second = static_cast<int>(value_of(parts[1]));
   const bool swapped = first > 12;
   if (swapped) std::swap(first, second);
   if (first < 1 || first > 12 || second < 1 || second > 31) return {};
-  const bool dated = listed(" on by until since before after from due dated ", lower(before));
+  const bool dated = listed(" on by until since before after from due dated ", before) ||
+                     !calendar_name(day).empty() || std::ranges::find(kDays, day) != kDays.end() ||
+                     (before == "of" && i > 1 &&
+                      listed(" week weekend morning evening night email mail letter message ",
+                             lower(tokens.core(i - 2))));
   const bool fraction = value_of(parts[0]) < value_of(parts[1]) &&
                         listed(" 2 3 4 5 6 7 8 9 10 12 16 20 24 30 ", parts[1]);
   const bool odd = first == second || (!swapped && second <= 12 && !fraction);
@@ -207,6 +213,13 @@ std::optional<Time> time_of(std::string_view text) {
   return time;
 }
 
+/// Reads "18h30" as a time of day, but not "1h30", which may be a duration; "" for anything else.
+std::string french_clock_words(std::string_view text) {
+  const auto parts = split(text, 'h');
+  const bool clock = parts.size() == 2 && is_digits(parts[0], 2, 2) && parts[0] > "12";
+  return clock ? clock_words(std::string(parts[0]) + ':' + std::string(parts[1]), false) : "";
+}
+
 /// Reads a range of times: "9am-5pm", "7:30-9p.m.", "10-11:30"; "" for anything else.
 std::string hours_words(std::string_view text) {
   const size_t dash = text.find_first_of("-\x1E");
@@ -277,6 +290,13 @@ Reading read_named_date(const Tokens& tokens, size_t i) {
     return Spoken{words, year.empty() ? size_t{2} : 3};
   }
   if (!is_digits(core, 1, 2) || day_of(core) == 0 || month_of(tokens.after(i)) == 0) return {};
+  if (tokens[i + 1].closes && tokens[i + 1].close == 0 && day_of(tokens.core(i + 2)) != 0 &&
+      month_of(tokens.core(i + 3)) != 0) {  // "1 Jan - 31 Dec 2023"
+    const auto last = read_named_date(tokens, i + 2);
+    const std::string first =
+        ordinal_words(day_of(core)) + " of " + lower(kMonths[month_of(tokens.core(i + 1)) - 1]);
+    if (last) return Spoken{"the " + first + " to " + last->words, 2 + last->used};
+  }
   const std::string before = lower(tokens.before(i));  // "21 Nov 2026"
   std::string words = before == "the" ? "" : "the ";
   words += ordinal_words(day_of(core)) + " of " + lower(kMonths[month_of(tokens.after(i)) - 1]);
@@ -302,7 +322,7 @@ Reading read_date(const Tokens& tokens, size_t i) {
     return Spoken{words + " at " + clock + (offset.empty() ? "" : ' ' + offset),
                   offset.empty() ? size_t{2} : 3};
   }
-  if (std::string words = short_date(core, tokens.before(i)); !words.empty()) return Spoken{words};
+  if (std::string words = short_date(tokens, i); !words.empty()) return Spoken{words};
   if (core.size() > 15 && core[10] == 'T') {  // "2026-11-21T17:05:00Z"
     const std::string date = numeric_date(core.substr(0, 10));
     const std::string time = stamp_words(core.substr(11), true);
@@ -408,6 +428,11 @@ Reading read_time(const Tokens& tokens, size_t i) {
     const std::string words = clock_words(core.substr(0, core.size() - 4), true);
     if (!words.empty()) return Spoken{words + " ish"};
   }
+  if (listed(" h hrs hr ", tokens.after(i)) && core.find(':') != core.npos) {  // "06:05 hrs"
+    const std::string words = clock_words(core, true);
+    if (!words.empty()) return Spoken{words + " hours", 2};
+  }
+  if (std::string words = french_clock_words(core); !words.empty()) return Spoken{words};
   const std::string_view half = half_day(tokens.after(i));
   if (!half.empty()) {
     if (std::string words = clock_words(core, true); !words.empty()) {
@@ -422,6 +447,12 @@ Reading read_time(const Tokens& tokens, size_t i) {
   const auto parts = split(core, ':');
   if (parts.size() == 2 && is_digits(parts[0], 4, 5) && is_year(parts[1])) {
     return Spoken{cardinal_words(parts[0]) + ' ' + number_words(parts[1])};  // "ISO 9001:2015"
+  }
+  if (parts.size() == 2 && is_digits(parts[0], 2, 2) && is_digits(parts[1], 2, 2) &&
+      parts[0] < "60" && parts[1] < "60" && listed(" in time ", lower(tokens.before(i)))) {
+    const std::string seconds =
+        parts[1][0] == '0' ? "oh " + digit_words(parts[1].substr(1)) : cardinal_words(parts[1]);
+    return Spoken{cardinal_words(parts[0]) + ' ' + seconds};  // "a race in 42:15"
   }
   if (parts.size() == 2 && is_digits(parts[0], 1, 4) && is_digits(parts[1], 1, 4)) {
     return Spoken{cardinal_words(parts[0]) + " to " + cardinal_words(parts[1])};

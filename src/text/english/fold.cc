@@ -176,9 +176,9 @@ void Folder::put(char32_t code) {
   } else if (code == 0xBA && (last() == 'N' || last() == 'n') && !is_alnum(back(1))) {  // "Nº 5"
     out_.pop_back();
     write("number ");
-  } else if (code == 0xA7 && next() == 0xA7) {  // "§§ 12-14"
+  } else if ((code == 0xA7 || code == 0xB6) && next() == code) {  // "§§ 12-14", "¶¶ 3-5"
     at_ += utf8_at(text_, at_).size;
-    write(" sections ");
+    write(code == 0xA7 ? " sections " : " paragraphs ");
   } else if (is_narrow_space(code)) {
     if (!is_digit(last()) || !group_follows()) write(" ");
   } else if (is_superscript(code)) {

@@ -64,6 +64,9 @@ Spoken with_unit(std::string words, const Tokens& tokens, size_t i, size_t used,
     const bool one = part || stands_before_noun(tokens, i, used);
     return {words + (one ? " inch" : " inches"), used};
   }
+  const size_t next = i + used;
+  if (tokens.after(next - 1) == "in" && next + 1 == tokens.size() && tokens[next].dotted)
+    return {words + (part ? " inch" : " inches"), used + 1};  // "5/8 in."
   const UnitFound unit = unit_after(tokens, i, used, part);
   add(words, unit.words);
   return {words, used + unit.used};
@@ -121,7 +124,7 @@ bool is_rated(const Tokens& tokens, size_t i, const Fraction& fraction) {
           follows(tokens, i, " rate rates rated rating score scores scored grade graded "));
 }
 
-/// Reads "4.5/5" and a season: "2023/24".
+/// Reads "4.5/5" and a season: "2023/24", "1999/2000".
 Reading read_rating(std::string_view core) {
   const auto parts = split(core, '/');
   if (parts.size() != 2 || !is_digits(parts[1])) return {};
@@ -131,8 +134,10 @@ Reading read_rating(std::string_view core) {
   }
   const bool season = is_digits(parts[0], 4, 4) && parts[1].size() == 2 && parts[0] > "1800" &&
                       (value_of(parts[0]) + 1) % 100 == value_of(parts[1]);
-  return season ? Reading(Spoken{number_words(parts[0]) + ' ' + number_words(parts[1])})
-                : Reading();
+  const bool years = is_digits(parts[0], 4, 4) && is_digits(parts[1], 4, 4) && parts[0] > "1800" &&
+                     value_of(parts[0]) + 1 == value_of(parts[1]);
+  return season || years ? Reading(Spoken{number_words(parts[0]) + ' ' + number_words(parts[1])})
+                         : Reading();
 }
 
 /// Reads the frequencies of a device: "50/60 Hz", "50/60Hz".

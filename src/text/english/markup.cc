@@ -7,6 +7,7 @@
 #include "text/english/numbers.h"
 #include "text/english/tags.h"
 #include "text/english/tex.h"
+#include "text/english/word_lists.h"
 #include "text/sentence_rules.h"
 
 namespace syrinx::english {
@@ -214,13 +215,18 @@ size_t Stripper::emphasis() const {
 }
 
 /// Returns whether the ">" at at_ separates the names of menus: "File > Save As". The names have
-/// capitals and more than one letter.
+/// capitals and more than one letter. Two words alone compare, unless the first names a menu.
 bool Stripper::is_menu() const {
   if (last() != ' ' || ch(at_ + 1) != ' ' || !is_upper(ch(at_ + 2)) || !is_letter(ch(at_ + 3))) {
     return false;
   }
   size_t at = out_.size() - 1, letters = 0;
   for (; at > 0 && is_alnum(out_[at - 1].ch); --at) ++letters;
+  size_t end = at_ + 2;
+  while (is_alnum(ch(end))) ++end;
+  const bool two_words = at == 0 && plain_.find_first_not_of(" .!?\n", end) == plain_.npos;
+  const std::string first = two_words ? lower(plain_.substr(0, at_ - 1)) : std::string();
+  if (two_words && !listed(word_lists().menus, first)) return false;  // "Quality > Quantity"
   return letters > 1 && is_upper(out_[at].ch);
 }
 
@@ -251,7 +257,13 @@ size_t Stripper::footnote() const {
 size_t Stripper::footnote_number() const {
   size_t end = at_, from = out_.size();
   while (is_digit(ch(end)) && end < at_ + 3) ++end;
-  if (end > at_ + 2 || plain_.find_first_not_of(" \n", end) != plain_.npos) return 0;
+  bool small = end < at_ + 3;
+  while (small && (ch(end) == ',' || kDashes.find(ch(end)) != kDashes.npos) &&
+         is_digit(ch(end + 1))) {  // "powder.2,3"
+    const size_t next = end + 1;
+    for (end = next; is_digit(ch(end)); ++end) small = small && end < next + 2;
+  }
+  if (!small || plain_.find_first_not_of(" \n", end) != plain_.npos) return 0;
   while (from > 0 && (out_[from - 1].ch == '"' || out_[from - 1].ch == ')')) --from;
   if (from == 0 || out_[--from].ch != '.') return 0;
   std::string word;

@@ -71,6 +71,8 @@ Reading read_feet(const Tokens& tokens, size_t i) {
     return Spoken{cardinal_words(parts[0]) + " foot " + cardinal_words(parts[1])};
   }
   if (!is_number(core) || token.in_quotes) return {};
+  if (token.quote == '\'' && listed(" end ends UTR cap ", tokens.after(i)))
+    return Spoken{cardinal_words(core) + " prime"};  // "the 5' end" of DNA
   const std::string_view next = tokens.after(i);
   const bool screen = token.quote == '"' && listed(
                                                 " TV monitor screen display laptop disk floppy "
@@ -169,6 +171,23 @@ Reading read_money_range(const Tokens& tokens, size_t i) {
   return Spoken{from + " to " + right->text(stands_before_noun(tokens, i, used)), used};
 }
 
+/// Reads "$5-a-month", "$1.5-million-dollar": an amount before other words of a compound.
+Reading read_priced(std::string_view core) {
+  const size_t dash = core.find('-', 1);
+  if (dash == core.npos) return {};
+  const auto parts = split(core.substr(dash + 1), '-');
+  const std::string_view size =
+      parts[0].ends_with("illion") ? magnitude(parts[0]) : std::string_view();
+  const auto amount = parse_amount(core.substr(0, dash), size);
+  if (!amount || amount->unit.empty() || parts.size() < 2) return {};
+  std::string words = amount->text(true);
+  for (size_t i = size.empty() ? 0 : 1; i < parts.size(); ++i) {
+    if (!all(parts[i], is_letter)) return {};
+    if (parts[i] != amount->singular) add(words, parts[i]);
+  }
+  return Spoken{words};
+}
+
 /// Reads an amount in two units: "350\xB0""F/180\xB0""C", "5kg/11lb".
 std::string two_amounts(std::string_view core, bool before_noun) {
   const auto parts = split(core, '/');
@@ -230,7 +249,14 @@ Reading read_money(const Tokens& tokens, size_t i) {
     const auto amount = parse_amount(std::string(core) + std::string(next));
     if (amount && (is_number(core) || !amount->size.empty())) return Spoken{amount->text(), 2};
   }
+  if (is_currency(next) && core.find_first_of(kDashes, 1) != core.npos) {  // "10-15 €"
+    const size_t dash = core.find_first_of(kDashes, 1);
+    const auto most = parse_amount(std::string(core.substr(dash + 1)) + std::string(next));
+    if (is_number(core.substr(0, dash)) && is_number(core.substr(dash + 1)) && most)
+      return Spoken{cardinal_words(core.substr(0, dash)) + " to " + most->text(), 2};
+  }
   if (!is_money(core)) return {};
+  if (auto priced = read_priced(core)) return priced;
   const std::string_view leading = leading_currency(core);
   if (!leading.empty() && !is_letter(leading[0]) && next.size() == 3 && is_letter(next[0]) &&
       is_currency(next)) {  // "$5 USD"
@@ -242,8 +268,11 @@ Reading read_money(const Tokens& tokens, size_t i) {
   const bool glued_size = is_letter(core.back());
   const auto amount = parse_amount(core, glued_size ? std::string_view() : size);
   if (!amount) return {};
-  const bool before_noun = stands_before_noun(tokens, i);
-  if (core.find('/') != core.npos && is_digit(core.back())) {  // "$2.50/100 g"
+  const bool sized = !glued_size && !size.empty();
+  const bool before_noun = stands_before_noun(tokens, i, sized ? 2 : 1);
+  if (const std::string_view share = price_share(next); !sized && !share.empty())
+    return Spoken{amount->text() + ' ' + std::string(share), 2};  // "£950 pcm"
+  if (core.find('/') != core.npos && is_digit(core.back())) {     // "$2.50/100 g"
     const UnitFound unit = unit_behind(tokens, i, false);
     if (unit.used > 0) return Spoken{amount->text() + ' ' + unit.words, 1 + unit.used};
   }
@@ -252,7 +281,7 @@ Reading read_money(const Tokens& tokens, size_t i) {
     const std::string share = per_unit(next == "/" ? tokens.after(i + 1) : next.substr(1));
     if (!share.empty()) return Spoken{amount->text() + ' ' + share, 1 + parts};
   }
-  return Spoken{amount->text(before_noun), !glued_size && !size.empty() ? size_t{2} : 1};
+  return Spoken{amount->text(before_noun), sized ? size_t{2} : 1};
 }
 
 Reading read_quantity(const Tokens& tokens, size_t i) {
@@ -260,7 +289,10 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   if (auto feet = read_feet(tokens, i)) return feet;
   const std::string_view core = tokens.core(i), next = tokens.after(i);
   if (core == "per" && next.size() > 1 && !listed(" it in at us me ", next)) {  // "€15 per kg"
-    const std::string share = per_unit(next);
+    const bool number = is_digit(next[0]);
+    const bool sized = number && !magnitude(next.substr(number_length(next))).empty();
+    if (!sized && stands_before_noun(tokens, i + 1)) return {};  // "per 100g serving"
+    const std::string share = number ? per_words('/' + std::string(next)) : per_unit(next);
     return share.empty() ? Reading() : Spoken{share, 2};
   }
   const bool before_noun = stands_before_noun(tokens, i);
@@ -284,8 +316,16 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   if (core.size() == 3 && core[2] == 'p' && is_digits(core.substr(0, 2)) && !frames) {  // "50p"
     return Spoken{cardinal_words(core.substr(0, 2)) + " pence"};
   }
-  if (next == "bps" && is_number(core) && has_listed_word(tokens, i, word_lists().interest_words)) {
-    return Spoken{cardinal_words(core) + (core == "1" ? " basis point" : " basis points"), 2};
+  if (core.ends_with('p') && core.find('.') != core.npos &&
+      is_number(core.substr(0, core.size() - 1))) {
+    return Spoken{cardinal_words(core.substr(0, core.size() - 1)) + " pence"};  // "4.2p"
+  }
+  const bool points = core.ends_with("bps");
+  const std::string_view count = points ? core.substr(0, core.size() - 3) : core;
+  if ((points || next == "bps") && is_number(count) &&
+      has_listed_word(tokens, i, word_lists().interest_words)) {
+    return Spoken{cardinal_words(count) + (count == "1" ? " basis point" : " basis points"),
+                  points ? size_t{1} : size_t{2}};
   }
   const bool parted = amount && !amount->unit.empty() && next.starts_with('/');  // "12km /h"
   if (parted) {
@@ -330,9 +370,20 @@ bool is_between_lengths(const Tokens& tokens, size_t i) {
          !unit_words(unit.core, true).empty();
 }
 
+/// Returns whether a number has its unit directly after it: "50m".
+bool is_glued_quantity(std::string_view core) {
+  const auto amount = parse_amount(core);
+  return amount && !amount->unit.empty() && !is_money(core);
+}
+
 Reading read_product(const Tokens& tokens, size_t i) {
   if (is_between_lengths(tokens, i)) return Spoken{"by"};
   const std::string_view core = tokens.core(i);
+  if ((core == "x" || core == "\xD7") && is_glued_quantity(tokens.after(i))) {
+    if (is_glued_quantity(tokens.before(i))) return Spoken{"by"};  // "50m x 25m"
+    const bool relay = tokens.after(i + 1) == "relay";
+    if (is_number(tokens.before(i))) return Spoken{relay ? "by" : "times"};  // "3 x 400g"
+  }
   const bool whole = is_digits(core, 1, 4);
   if ((whole || (is_number(core) && is_digit(core[0]))) &&
       tokens.after(i) == "x") {  // "9 x 13 inch"
@@ -366,13 +417,25 @@ Reading read_factorial(const Tokens& tokens, size_t i) {
   return Spoken{(letter ? letter_names(core) : cardinal_words(core)) + " factorial"};
 }
 
+/// Returns whether the text is a variable, perhaps with a power: "b", "b^2".
+bool is_variable(std::string_view core) {
+  return !core.empty() && is_letter(core[0]) &&
+         (core.size() == 1 || (core[1] == '^' && is_digits(core.substr(2))));
+}
+
 Reading read_term(const Tokens& tokens, size_t i) {
-  const std::string_view core = tokens.core(i);
+  const std::string_view core = tokens.core(i), before = tokens.before(i);
+  const size_t digits = std::min(core.find_first_not_of("0123456789"), core.size());
+  const std::string_view letters = core.substr(digits);
+  if (digits > 0 && letters.size() < 4 && all(letters, is_lower) && i > 1 &&
+      listed(" + - minus plus ", before) && is_variable(tokens.before(i - 1))) {
+    return Spoken{cardinal_words(core.substr(0, digits)) + ' ' + letter_names(letters)};
+  }
   if (!core.ends_with('x') || !is_number(core.substr(0, core.size() - 1))) return {};
   const auto is_sign = [&](std::string_view sign) {
     return listed(" = + minus ", sign) || (listed(" - * < > ", sign) && is_equation(tokens));
   };
-  if (!is_sign(tokens.before(i)) && !is_sign(tokens.after(i))) return {};
+  if (!is_sign(before) && !is_sign(tokens.after(i))) return {};
   return Spoken{cardinal_words(core.substr(0, core.size() - 1)) + " X"};
 }
 
@@ -416,13 +479,18 @@ Reading read_range(const Tokens& tokens, size_t i) {
   }
   const bool present = is_digits(first, 4, 4) && listed(" present now today date current ", second);
   if (present) return Spoken{number_words(first) + " to " + std::string(second)};
+  const bool docket = i > 0 && tokens[i - 1].dotted && listed(" No L ", tokens.core(i - 1));
+  if (docket && is_digits(first, 1, 4) && is_digits(second, 1, 4))
+    return Spoken{pair_words(first) + " dash " + pair_words(second)};  // "No. 22-451"
   const bool piece = i > 1 && listed(word_lists().articles, lower(tokens.before(i - 1)));
   const bool named =  // but not "a table 4-6 people can share"
       !piece && listed(" table figure fig exhibit appendix ", lower(tokens.before(i)));
   if (named && is_digits(first, 1, 2) && is_digits(second, 1, 2)) {
     return Spoken{cardinal_words(first) + " dash " + cardinal_words(second)};  // "Table 3-1"
   }
-  const bool game = listed(word_lists().game_words, lower(tokens.before(i)));
+  bool game = false;  // "beat the Celtics 112-109"
+  for (size_t k = i; k > 0 && k + 4 > i && tokens.joined(k - 1); --k)
+    game |= listed(word_lists().game_words, lower(tokens.core(k - 1)));
   if (!game && is_digits(first, 3, 4) && is_digits(second, 3, 3) &&
       value_of(second) < value_of(first)) {
     return Spoken{pair_words(first) + ' ' + pair_words(second)};  // "747-400"
@@ -459,6 +527,13 @@ bool counts_parts(const Tokens& tokens, size_t i) {
          listed(word_lists().counted_parts, lower(tokens.core(i - 1)));
 }
 
+/// Returns an exponent without a plus and leading zeros: "+08" -> "8", "-05" -> "-5".
+std::string plain_power(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  text.remove_prefix(std::min(text.find_first_not_of("+-0"), text.size() - 1));
+  return (negative ? "-" : "") + std::string(text);
+}
+
 Reading read_number(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), next = tokens.after(i);
   const std::string before = lower(tokens.before(i));
@@ -490,6 +565,10 @@ Reading read_number(const Tokens& tokens, size_t i) {
   const std::string end = lower(core.substr(length));
   const bool whole = !digits.empty() && digits.size() <= 15 && is_digit(core[0]) &&
                      core.substr(0, length).find('.') == core.npos;
+  if (whole && end == "ers") {  // "the 49ers"
+    const std::string words = cardinal_words(digits);
+    return Spoken{words + (words.ends_with('e') ? "rs" : "ers")};
+  }
   if (whole && listed(" st nd rd th ", end)) return Spoken{ordinal_words(value_of(digits))};
   if (core.starts_with('\'') && is_digits(core.substr(1), 2, 2)) {
     return Spoken{core[1] == '0' ? "oh " + (core[2] == '0' ? "oh" : digit_words(core.substr(2)))
@@ -499,7 +578,7 @@ Reading read_number(const Tokens& tokens, size_t i) {
   if (e != core.npos && e > 0 && is_number(core.substr(0, e)) && is_number(core.substr(e + 1)) &&
       core.substr(e + 1).find_first_of(".,") == core.npos && core.size() < 16) {
     return Spoken{cardinal_words(core.substr(0, e)) + " times ten to the " +
-                  cardinal_words(core.substr(e + 1))};
+                  cardinal_words(plain_power(core.substr(e + 1)))};
   }
   return {};
 }

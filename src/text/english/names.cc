@@ -21,11 +21,13 @@ enum class When {
   kSmall,    ///< applies if a number follows, but not if capitalised within a sentence: "Ed. 5"
   kLarge,    ///< applies if a number of three digits or more follows: "pop. 5,000", "b. 1950"
   kCited,    ///< applies if a number follows, but not after a name: "Under Art. 5", "Modern Art. 5"
+  kFirst,    ///< like kWithin, but only at the beginning of a clause: "Min. order"
   kWithin,   ///< applies if a full stop and a word in small letters follow
   kPart,     ///< applies if a number or Roman numeral follows, for parts of books: "Vol. IV"
   kName,     ///< applies if a capitalised word follows
   kCapital,  ///< applies with a capital, if a full stop or a capitalised word follows
   kAfter,    ///< applies after a capitalised word or an ordinal, if a full stop follows
+  kState,    ///< applies with a capital, between a comma and a full stop: "Boston, Mass."
   kStreet,   ///< like kAfter, but a capital may replace the full stop: "Oak Rd"
 };
 
@@ -37,15 +39,17 @@ struct ShortForm {
 const std::vector<ShortForm>& abbreviations() {
   static const auto kRows =
       table_rows<ShortForm>(tables::abbreviations(), 3, 3, [](const Cells& c) {
-        const size_t when = choice(c[2], {"always", "dotted", "number", "small", "large", "cited",
-                                          "within", "part", "name", "capital", "after", "street"});
+        const size_t when =
+            choice(c[2], {"always", "dotted", "number", "small", "large", "cited", "first",
+                          "within", "part", "name", "capital", "after", "state", "street"});
         return ShortForm{c[0], c[1], static_cast<When>(when)};
       });
   return kRows;
 }
 
 bool is_name(std::string_view word) {
-  return word.size() > 1 && is_upper(word[0]) && is_letter(word[1]);
+  const bool owned = word.size() > 2 && word[1] == '\'' && is_upper(word[2]);  // "O'Neil"
+  return word.size() > 1 && is_upper(word[0]) && (is_letter(word[1]) || owned);
 }
 
 /// Returns whether the word is an ordinal or a name: "5th", "Main". A capital that only marks the
@@ -96,8 +100,16 @@ bool is_acronym(std::string_view word) {
 /// Returns whether the word is a Roman numeral: "IV", "xii".
 bool is_numeral(std::string_view word) { return numeral_value(word) > 0; }
 
+/// Returns whether token i is the initial of a name: "J" in "J. R. Ewing", "J.R".
+bool is_initial(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (core.empty() || !is_upper(core[0]) || i + 1 >= tokens.size()) return false;
+  return (core.size() == 1 || core[1] == '.') && tokens[i].dotted &&
+         is_upper(tokens.core(i + 1)[0]);
+}
+
 bool holds(When when, const Tokens& tokens, size_t i) {
-  const bool dotted = tokens[i].close == '.';
+  const bool dotted = tokens[i].dotted;
   const std::string_view next = next_name(tokens, i);
   switch (when) {
     case When::kAlways:
@@ -124,21 +136,28 @@ bool holds(When when, const Tokens& tokens, size_t i) {
           before.empty() || tokens[i].opens || any(before, is_digit) ||
           is_acronym(tokens.before(i)) ||
           listed(" see under of in by per to and or with from violates the also cf ", before);
-      return dotted && led && any(next, is_digit);
+      const bool numeral = next.size() > 1 && is_upper(next[0]) && is_numeral(next);
+      return dotted && led && (any(next, is_digit) || numeral);
     }
+    case When::kFirst:
+      return dotted && !next.empty() && is_lower(next[0]) && tokens.before(i).empty();
     case When::kWithin:
       return dotted && !next.empty() && is_lower(next[0]);
     case When::kPart:
       return dotted && (any(next, is_digit) || is_numeral(next));
     case When::kName:
-      return is_upper(tokens[i].core[0]) && dotted && is_name(next);
+      return is_upper(tokens[i].core[0]) && dotted && (is_name(next) || is_initial(tokens, i + 1));
     case When::kCapital:
       return is_upper(tokens[i].core[0]) && (dotted || is_name(next));
+    case When::kState:
+      return is_upper(tokens[i].core[0]) && dotted && i > 0 && tokens[i - 1].close == ',' &&
+             is_upper(tokens.core(i - 1)[0]);
     case When::kStreet:
     case When::kAfter:
       if (!dotted && lower(next_name(tokens, i)) == "maria") return false;  // "Ave Maria"
       return (dotted || (when == When::kStreet && is_upper(tokens[i].core[0]))) && i > 0 &&
-             (is_place(tokens.before(i)) || tokens.before(i) == "&");
+             (is_place(tokens.before(i)) || tokens.before(i) == "&" ||
+              (tokens[i - 1].close == '.' && is_place(tokens.core(i - 1))));  // "Mass. Ave."
   }
   return false;
 }
@@ -164,10 +183,28 @@ bool is_street_direction(const Tokens& tokens, size_t i) {
   return false;
 }
 
+/// Returns the name of a point of the compass: "NE" -> "northeast"; "" for other words.
+std::string compass_name(std::string_view point) {
+  if (!listed(" N S E W NE NW SE SW NNE ENE ESE SSE SSW WSW WNW NNW ", point)) return {};
+  std::string name;
+  for (const char c : point)
+    name += c == 'N' ? "north" : c == 'S' ? "south" : c == 'E' ? "east" : "west";
+  return point.size() < 3 ? name : name.insert(name.size() - 9, " ");  // "north northeast"
+}
+
+/// Reads "N. 3rd Ave.", "45 km NE of Hualien", "I-80 E".
 Reading read_direction(const Tokens& tokens, size_t i) {
-  if (!is_street_direction(tokens, i)) return {};
-  const char point = tokens.core(i)[0];
-  return Spoken{point == 'N' ? "north" : point == 'S' ? "south" : point == 'E' ? "east" : "west"};
+  const std::string_view core = tokens.core(i), before = tokens.before(i);
+  std::string name = compass_name(core);
+  if (name.empty()) return {};
+  const bool far = tokens.after(i) == "of" && i > 1 && any(before, is_lower) &&
+                   any(i > 1 ? tokens.core(i - 2) : before, is_digit);
+  const bool glued = tokens.after(i) == "of" && any(before, is_digit);  // "45km NE of"
+  const size_t hyphen = std::min(before.find('-'), before.size());
+  const bool highway = core.size() == 1 && listed(" I US SR CA ", before.substr(0, hyphen)) &&
+                       hyphen < before.size() && is_digits(before.substr(hyphen + 1));
+  if (!far && !glued && !highway && !is_street_direction(tokens, i)) return {};
+  return Spoken{std::move(name)};
 }
 
 /// Reads "Dr. Smith" and "Maple Dr.", "St. John" and "Main St.".
@@ -292,7 +329,8 @@ Reading read_roman(const Tokens& tokens, size_t i) {
   if (owns) core.remove_suffix(2);
   const std::string_view before = tokens.before(i);
   const bool behind_short = i > 0 && tokens[i - 1].close == '.' && !tokens[i].opens &&
-                            abbreviation_of(tokens.core(i - 1)) == Abbreviation::kPart;  // "Vol."
+                            (abbreviation_of(tokens.core(i - 1)) == Abbreviation::kPart ||
+                             tokens.core(i - 1) == "Art");  // "Vol. II"
   const bool small =
       (core.size() > 1 || behind_short) && core.find_first_not_of("ivx") == core.npos;
   const bool part = behind_short || listed(word_lists().roman_parts, lower(before));
@@ -317,7 +355,9 @@ Reading read_roman(const Tokens& tokens, size_t i) {
     return {};
   }
   if (part) return spoken(number);
-  if (ruler) return spoken("the " + ordinal_words(value));
+  const bool heir = i > 1 && is_name(before) && tokens.core(i - 2).size() == 1 &&
+                    tokens[i - 2].close == '.';  // "J. P. Morgan III"
+  if (ruler || heir) return spoken("the " + ordinal_words(value));
   if (!plain || upper == "XL" || !(upper.size() > 2 || is_place(before))) return {};
   return spoken(number);
 }
@@ -344,6 +384,15 @@ Reading read_abbreviation(const Tokens& tokens, size_t i) {
     if (tokens.core(i) == "ed") return Spoken{"edition"};
   }
   if (auto direction = read_direction(tokens, i)) return direction;
+  const bool ranked = listed(" at from to of world seed ranked ", lower(tokens.before(i)));
+  if (tokens.core(i) == "No" && is_digits(tokens.after(i), 1, 4) &&
+      (ranked || is_name(tokens.after(i + 1)))) {
+    return Spoken{"number"};  // "No 10 Downing Street"
+  }
+  if (listed(" degrees degree ", tokens.before(i))) {  // "375 degrees F"
+    if (tokens.core(i) == "F") return Spoken{"fahrenheit"};
+    if (tokens.core(i) == "C") return Spoken{"celsius"};
+  }
   if (small == "mk" && tokens.joined(i) && roman_value(tokens.core(i + 1)) > 0)
     return Spoken{"mark"};
   // "Sept." and "Jan." before anything but a day.

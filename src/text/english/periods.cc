@@ -74,7 +74,7 @@ Reading read_two_decades(const Tokens& tokens, size_t i) {
 
 Reading read_decade(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), next = tokens.after(i);
-  if (next == "of" && is_plural_number(core)) {  // "100s of people"
+  if ((next == "of" || core == "1000s") && is_plural_number(core)) {  // "100s of people"
     std::string digits(core.substr(0, core.size() - 1));
     std::erase(digits, ',');
     const std::string words = cardinal_words(digits);

@@ -60,7 +60,8 @@ class SignReader {
  public:
   SignReader(std::string_view core, bool shouting, std::string_view star)
       : core_(core), star_(star), shouting_(shouting) {
-    brackets_ = core.find('<') != core.npos && core.find('>') != core.npos;
+    const size_t open = core.find('<');
+    brackets_ = open != core.npos && core.find('>', open) != core.npos;
     equation_ = core.find('=') != core.npos;
     several_ = !std::all_of(core.begin(), core.end(), in_word);
   }
@@ -146,13 +147,14 @@ class SignReader {
         break;
       case '*':
         if (is_alnum(before) && is_alnum(after)) add(out_, "times");
+        if (at_ == 0 && after == '.') add(out_, "star");  // "*.txt"
         if (core_.size() == 1) add(out_, star_);
         break;
       case '_':
         if (is_subscript(core_, at_)) add(out_, "sub");
         break;
       case '~':
-        if (is_digit(after)) add(out_, "about");
+        if (is_digit(after)) add(out_, is_alnum(before) ? "tilde" : "about");  // "HEAD~3"
         break;
       case '/':
         slash(before, after);
@@ -302,8 +304,10 @@ Spoken read_signs(const Tokens& tokens, size_t i) {
   const std::string before = lower(tokens.before(i));
   const bool column = listed(" select press hit the a ", before) ||  // "SELECT * FROM users"
                       (i > 0 && tokens.after(i) == "to");
-  const bool negative = core.size() > 1 && core[0] == '-' && is_letter(core[1]) &&
-                        (core.size() == 2 || !is_letter(core[2])) && is_operator(tokens.before(i));
+  const bool negative =
+      core.size() > 1 && core[0] == '-' && is_letter(core[1]) &&
+      (core.size() == 2 || !is_letter(core[2]) || all(core.substr(1), is_upper)) &&
+      is_operator(tokens.before(i));
   std::string words =
       SignReader(core.substr(negative ? 1 : 0), shouting, column ? "star" : "times").run();
   return {negative ? "minus " + words : words};  // "x = -b"

@@ -119,7 +119,8 @@ class Cutter {
              is_digit(ch(i + 3 + size));
     }
     if (c == '.' && i == 0 && ch(1) == '.' && ch(2) == '/') return true;  // "../image"
-    if (c == '*') return count_ == 1 || is_digit(ch(i + 1));
+    if (c == '*')
+      return count_ == 1 || is_digit(ch(i + 1)) || (ch(i + 1) == '.' && is_alnum(ch(i + 2)));
     if (c == '.' && i == 0 && ch(1) == '/') return true;  // "./run"
     if (c == '.') return is_alnum(ch(i + 1)) && (i == 0 || !has(".)", ch(i - 1)));
     if (c == '!') return ch(i + 1) == '=';
@@ -162,6 +163,7 @@ class Cutter {
       // A hyphen at the end of a line divides a word; it is not a pause.
       const bool hyphen = c == '-' && i == last && i + 1 == count_ && last > 0;
       token.closes |= !hyphen && has(")]}\x1F-\x1E", c);
+      if (i == last && c == '.') token.dotted = true;
       if (i == last && (c == '\'' || c == '"')) token.quote = c;
       if (i == last && (c == ')' || c == ']')) token.bracketed = true;
       if (has(kMarks, c) && (token.close == 0 || strength(c) > strength(token.close))) {

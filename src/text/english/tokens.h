@@ -16,6 +16,7 @@ struct Token {
   std::string core;            ///< the word without the punctuation around it; never empty
   int64_t begin = 0, end = 0;  ///< the core is bytes [begin, end) of the sentence
   char close = 0;              ///< strongest of , ; : . ! ? after the core; 0 without a mark
+  bool dotted = false;         ///< a full stop is right after the core: "Inc.,"
   char quote = 0;              ///< the quotation mark ' or " right after the core
   bool ellipsis = false;
   bool opens = false;      ///< a bracket or dash is before it

@@ -25,6 +25,7 @@ struct WordLists {
   std::string_view shell_commands;    ///< words before the flag of a command
   std::string_view lettered;          ///< words before a letter that is a name: "Section 5 A"
   std::string_view payment_words;     ///< words before an amount of money: "paid 300 K"
+  std::string_view after_amounts;     ///< words after "the $5 million" that begin no noun phrase
   std::string_view counted_things;    ///< words after a count: "7 B parameters"
   std::string_view day_cues;          ///< words before the short name of a day or month
   std::string_view pronouns;          ///< pronouns that precede a verb
@@ -68,6 +69,7 @@ struct WordLists {
   std::string_view roles;             ///< roles after the token that begins a turn
   std::string_view
       tex_words;  ///< words that fold() writes for signs, and functions without a backslash
+  std::string_view menus;       ///< menus: "File > Open"
   std::string_view digit_cues;  ///< words before grouped digits that are no number: "call 555 000"
   std::string_view lengths;     ///< units whose squares and cubes are written without a sign: "m2"
   std::string_view shares;      ///< words after the slash of a unit: "mg/day"
