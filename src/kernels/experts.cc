@@ -8,8 +8,6 @@
 namespace syrinx {
 namespace {
 
-constexpr int kMostExperts = 1024, kMostChosen = 32;  // limits of cuda/experts.cu
-
 ExpertTable::Matrices matrices_of(std::span<const PackedLinear* const> linears, bool gated) {
   const PackedMatrix& first = linears[0]->matrix();
   for (const PackedLinear* w : linears) {
@@ -27,7 +25,7 @@ ExpertTable::ExpertTable(std::span<const PackedLinear* const> up,
     : experts_(static_cast<int>(up.size())),
       up_(matrices_of(up, true)),
       down_(matrices_of(down, false)) {
-  SYRINX_CHECK(up.size() == down.size() && experts_ <= kMostExperts && up[0]->out() == down_.k &&
+  SYRINX_CHECK(up.size() == down.size() && experts_ <= kMost && up[0]->out() == down_.k &&
                    down[0]->out() == up_.k,
                "[experts] ", up.size(), " and ", down.size(), " linears do not fit together");
   std::vector<const void*> addresses;
@@ -43,8 +41,8 @@ void add_experts(StepContext& ctx, const ExpertTable& table, const View& x, cons
   expect_shape("experts x", x, {n, width});
   expect_shape("experts logits", logits, {n, table.experts()});
   expect_shape("experts out", out, {n, width});
-  SYRINX_CHECK(0 < top_k && top_k <= std::min(table.experts(), kMostChosen), "[experts] ", top_k,
-               " of ", table.experts());
+  SYRINX_CHECK(0 < top_k && top_k <= std::min(table.experts(), ExpertTable::kMostChosen),
+               "[experts] ", top_k, " of ", table.experts());
   if (n > 0) cuda::add_experts(ctx, table, x, logits, top_k, normalised, out);
 }
 

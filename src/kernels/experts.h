@@ -19,6 +19,9 @@ class ExpertTable {
     int64_t rows = 0, k = 0;
   };
 
+  static constexpr int kMost = 1024;      ///< largest number of experts
+  static constexpr int kMostChosen = 32;  ///< largest number of experts of a row
+
   ExpertTable() = default;
   /// up[e] is a gated linear [F, H], down[e] a linear [H, F]; all are on a GPU, without biases. The
   /// table has their addresses, so the linears' weights must outlive it.
@@ -40,8 +43,8 @@ class ExpertTable {
 /// Computes out[n] += sum over the chosen e of weight[n, e] * down_e(up_e(x[n])), in ascending
 /// order of e. Chosen are the `top_k` experts with the highest logits, of equal ones the first.
 /// Their weights are exp(logit), divided by the sum over the chosen experts if `normalised`, else
-/// over all. x, out [N, H], logits [N, E] f32, on a GPU; top_k at most 32, E at most 1024. A row
-/// has the same bits in any batch.
+/// over all. x, out [N, H], logits [N, E] f32, on a GPU; top_k at most
+/// ExpertTable::kMostChosen. A row has the same bits in any batch.
 void add_experts(StepContext& ctx, const ExpertTable& table, const View& x, const View& logits,
                  int top_k, bool normalised, const View& out);
 

@@ -86,6 +86,13 @@ size_t Moe::bytes() const {
 
 void Moe::move_to(Device device) {
   if (empty()) return;
+  const bool fits =
+      config_.experts <= ExpertTable::kMost && config_.top_k <= ExpertTable::kMostChosen;
+  if (device == Device::kCuda && !fits) {
+    throw LoadError(concat("a layer uses ", config_.top_k, " of ", config_.experts,
+                           " experts for a row; a GPU can use ", ExpertTable::kMostChosen, " of ",
+                           ExpertTable::kMost, ": use --device cpu"));
+  }
   for (PackedLinear* linear : {&router_, &shared_gate_, &shared_.up, &shared_.down})
     syrinx::move_to(device, *linear);
   std::vector<const PackedLinear*> up, down;

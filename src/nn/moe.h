@@ -36,7 +36,8 @@ class Moe {
   const MoeConfig& config() const { return config_; }
   bool empty() const { return experts_.empty(); }
   size_t bytes() const;
-  /// Moves the weights to a GPU, for rows on the GPU.
+  /// Moves the weights to a GPU, for rows on the GPU. Throws LoadError if the number of experts
+  /// exceeds a limit of ExpertTable.
   void move_to(Device device);
 
   /// Adds the weighted outputs of the experts for x [N, H] to out [N, H].

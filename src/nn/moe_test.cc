@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "io/safetensors.h"
@@ -116,8 +117,47 @@ TEST_P(MoeOn, ARowHasTheSameBitsInAnyBatch) {
   }
 }
 
+/// A row whose logits are partly infinite or NaN has NaN as output, and changes no other row.
+TEST_P(MoeOn, AnInfiniteRowHarmsNoOther) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr int64_t kRow = 4;
+  for (const MoeConfig& c : {thinker(), talker(), many()}) {
+    Moe moe(c, kHidden, dummy_experts(), WeightType::kBF16);
+    if (GetParam() != Device::kCpu) moe.move_to(GetParam());
+    Bench bench(1, GetParam());
+    const Tensor x = fixture::random({5, kHidden}, 1);
+    const Tensor whole = mixed_on(bench, moe, x);
+    for (int first = 0; first < 8; ++first) {
+      const Tensor bad = x.clone();
+      for (const int64_t at : {first, first + 1}) bad.f32()[kRow * kHidden + at] = kInfinity;
+      if (GetParam() != Device::kCpu) {  // numbers of earlier work, which are not places of rows
+        const Arena::Mark mark(bench.ctx.arena);
+        const Tensor old = fixture::random({1 << 18}, 2);
+        device_copy(old, bench.ctx.arena.take({1 << 18}, DType::kF32));
+      }
+      const Tensor got = mixed_on(bench, moe, bad);
+      for (int64_t row = 0; row < 5; ++row) {
+        const View out = got.view().slice(row, row + 1);
+        if (row == kRow) {
+          EXPECT_TRUE(std::isnan(out.f32()[0]));
+        } else {
+          EXPECT_TRUE(fixture::same_bits(out, whole.view().slice(row, row + 1))) << row;
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, MoeOn, testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
+
+TEST(Moe, RefusesAGpuForTooManyExperts) {
+  for (const MoeConfig& c : {MoeConfig{.experts = ExpertTable::kMost + 1, .top_k = 2, .ffn = 8},
+                             {.experts = 40, .top_k = ExpertTable::kMostChosen + 1, .ffn = 8}}) {
+    Moe moe(c, kHidden, dummy_experts(), WeightType::kF32);
+    EXPECT_THROW(moe.move_to(Device::kCuda), LoadError);
+  }
+}
 
 TEST(Moe, AddsToWhatIsThere) {
   const Moe moe(talker(), kHidden, dummy_experts(), WeightType::kF32);

@@ -30,6 +30,10 @@ struct Routes {
 
 constexpr int kChoosingWarps = 4;
 
+/// Returns a logit for comparisons. NaN counts as infinity, because all lanes must find the same
+/// expert. The row's weights are then NaN.
+__device__ inline float ordered(float logit) { return logit == logit ? logit : INFINITY; }
+
 /// One warp per row. Lane j remembers the choice with the jth highest logit.
 __global__ void __launch_bounds__(32 * kChoosingWarps) choose(const __grid_constant__ Routes r) {
   const int64_t row = int64_t{blockIdx.x} * kChoosingWarps + threadIdx.x / 32;
@@ -43,8 +47,9 @@ __global__ void __launch_bounds__(32 * kChoosingWarps) choose(const __grid_const
     float best = 0;
     int at = r.experts;
     for (int e = lane; e < r.experts; e += 32) {
-      if (taken >> (e / 32) & 1 || (at < r.experts && logits[e] <= best)) continue;
-      best = logits[e];
+      const float logit = ordered(logits[e]);
+      if (taken >> (e / 32) & 1 || (at < r.experts && logit <= best)) continue;
+      best = logit;
       at = e;
     }
     for (int step = 16; step > 0; step /= 2) {
