@@ -222,7 +222,11 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
   const bool letter = word.size() == 1 && word[0] >= 'a' && word[0] <= 'z';
   if (letter && is_digit(first)) return false;  // "s. 5 of the Act"
   const bool part = known == Abbreviation::kPart;
-  if ((part || known == Abbreviation::kNumber) && begins_number(next)) return false;
+  const auto begins_code = [&] {  // "no. B7"
+    return is_upper(first) && is_digit(look(next + look(next).size).value);
+  };
+  if ((part || known == Abbreviation::kNumber) && (begins_number(next) || begins_code()))
+    return false;
   const auto numeral_of = [&](size_t least) {
     const std::string numeral = small_word_at(next);
     return numeral.size() >= least && may_be_numeral(numeral);
@@ -234,6 +238,8 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
   const char32_t last = before > begin_ + 1 ? utf8_before(text_, before - 1).value : U' ';
   const bool after_number = is_digit(last) || general_category(last) == Category::kNumber;  // "½"
   if (known == Abbreviation::kNumbered && after_number && is_digit(first)) return false;
+  const bool bracketed = is_digit(first) && text_[next - 1] == '(';
+  if (known == Abbreviation::kUnit && after_number && bracketed) return false;  // "4 in. (10 cm)"
   if (known == Abbreviation::kDay) return is_upper(first) && !may_follow_day(small_word_at(next));
   if (known == Abbreviation::kSometimes) return is_upper(first) && is_starter(small_word_at(next));
   if (!is_lower(first)) return true;

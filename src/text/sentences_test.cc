@@ -65,6 +65,16 @@ TEST(Sentences, KnowFootnotes) {
             (Strings{"Use example.1 as it is, Dr.[1] Smith, or list.[0] First"}));
 }
 
+TEST(Sentences, KnowInitialsAndNumbersAfterAbbreviations) {
+  EXPECT_EQ(split("J. P. Morgan met C. Smith. See gate no. B7 and Art. II of it. End"),
+            (Strings{"J. P. Morgan met C. Smith.", "See gate no. B7 and Art. II of it.", "End"}));
+  EXPECT_EQ(split("Of 4 in. (10 cm) and 1\u00bd tsp. salt in the 3rd c. BC. End"),
+            (Strings{"Of 4 in. (10 cm) and 1\u00bd tsp. salt in the 3rd c. BC.", "End"}));
+  EXPECT_EQ(split("In Boston, Mass. Tom met no. 5. It was powder.2,3 The end."),
+            (Strings{"In Boston, Mass. Tom met no. 5.", "It was powder.2,3", "The end."}));
+  EXPECT_EQ(split("It was powder.12,345 The end."), (Strings{"It was powder.12,345 The end."}));
+}
+
 TEST(Sentences, KnowDaysAmountsAndMissingSpaces) {
   EXPECT_EQ(split("He came on Wed. Tom came on Mon. March 3 and Fri. Night."),
             (Strings{"He came on Wed.", "Tom came on Mon. March 3 and Fri. Night."}));

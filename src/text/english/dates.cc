@@ -213,11 +213,18 @@ std::optional<Time> time_of(std::string_view text) {
   return time;
 }
 
-/// Reads "18h30" as a time of day, but not "1h30", which may be a duration; "" for anything else.
-std::string french_clock_words(std::string_view text) {
+/// Reads "18h30" as a time of day, and "1h30" as a duration, unless it is `timed` by a word like
+/// "at"; "" for anything else.
+std::string french_clock_words(std::string_view text, bool timed) {
   const auto parts = split(text, 'h');
-  const bool clock = parts.size() == 2 && is_digits(parts[0], 2, 2) && parts[0] > "12";
-  return clock ? clock_words(std::string(parts[0]) + ':' + std::string(parts[1]), false) : "";
+  if (parts.size() != 2 || !is_digits(parts[0], 1, 2) || !is_digits(parts[1], 2, 2)) return {};
+  const std::string clock = std::string(parts[0]) + ':' + std::string(parts[1]);
+  const int64_t hours = value_of(parts[0]);
+  if (timed || hours > 12) return clock_words(clock, false);
+  const std::string minutes =
+      parts[1][0] > '5' ? "" : cardinal_words(std::to_string(value_of(parts[1])));
+  if (minutes.empty() || hours == 0) return {};
+  return cardinal_words(parts[0]) + (hours == 1 ? " hour " : " hours ") + minutes;
 }
 
 /// Reads a range of times: "9am-5pm", "7:30-9p.m.", "10-11:30"; "" for anything else.
@@ -432,7 +439,9 @@ Reading read_time(const Tokens& tokens, size_t i) {
     const std::string words = clock_words(core, true);
     if (!words.empty()) return Spoken{words + " hours", 2};
   }
-  if (std::string words = french_clock_words(core); !words.empty()) return Spoken{words};
+  const std::string before = lower(tokens.before(i));
+  const bool timed = listed(" at from to until till by before after since around about ", before);
+  if (std::string words = french_clock_words(core, timed); !words.empty()) return Spoken{words};
   const std::string_view half = half_day(tokens.after(i));
   if (!half.empty()) {
     if (std::string words = clock_words(core, true); !words.empty()) {
@@ -449,7 +458,8 @@ Reading read_time(const Tokens& tokens, size_t i) {
     return Spoken{cardinal_words(parts[0]) + ' ' + number_words(parts[1])};  // "ISO 9001:2015"
   }
   if (parts.size() == 2 && is_digits(parts[0], 2, 2) && is_digits(parts[1], 2, 2) &&
-      parts[0] < "60" && parts[1] < "60" && listed(" in time ", lower(tokens.before(i)))) {
+      parts[0] < "60" && parts[1] < "60" &&
+      (listed(" in time ", before) || (before == "of" && tokens.core(i - 2) == "time"))) {
     const std::string seconds =
         parts[1][0] == '0' ? "oh " + digit_words(parts[1].substr(1)) : cardinal_words(parts[1]);
     return Spoken{cardinal_words(parts[0]) + ' ' + seconds};  // "a race in 42:15"

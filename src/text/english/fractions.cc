@@ -207,6 +207,10 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
     return Spoken{cardinal_words(std::to_string(top)) + " out of " +
                   cardinal_words(std::to_string(bottom))};
   }
+  if (top > 999 && bottom > 99) {  // "Regulation (EU) 2016/679"
+    const auto parts = split(core, '/');
+    return Spoken{number_words(parts[0]) + " slash " + number_words(parts[1])};
+  }
   return with_unit(fraction_words(top, bottom), tokens, i, 1, true);
 }
 

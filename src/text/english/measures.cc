@@ -381,8 +381,9 @@ Reading read_product(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if ((core == "x" || core == "\xD7") && is_glued_quantity(tokens.after(i))) {
     if (is_glued_quantity(tokens.before(i))) return Spoken{"by"};  // "50m x 25m"
-    const bool relay = tokens.after(i + 1) == "relay";
-    if (is_number(tokens.before(i))) return Spoken{relay ? "by" : "times"};  // "3 x 400g"
+    const bool sides = tokens.after(i + 1) == "relay" ||
+                       (i > 1 && listed(word_lists().articles, lower(tokens.before(i - 1))));
+    if (is_number(tokens.before(i))) return Spoken{sides ? "by" : "times"};  // "3 x 400g"
   }
   const bool whole = is_digits(core, 1, 4);
   if ((whole || (is_number(core) && is_digit(core[0]))) &&
@@ -480,7 +481,8 @@ Reading read_range(const Tokens& tokens, size_t i) {
   const bool present = is_digits(first, 4, 4) && listed(" present now today date current ", second);
   if (present) return Spoken{number_words(first) + " to " + std::string(second)};
   const bool docket = i > 0 && tokens[i - 1].dotted && listed(" No L ", tokens.core(i - 1));
-  if (docket && is_digits(first, 1, 4) && is_digits(second, 1, 4))
+  const bool rises = first.size() == second.size() && first < second;  // "No. 5-7"
+  if (docket && !rises && is_digits(first, 1, 4) && is_digits(second, 1, 4))
     return Spoken{pair_words(first) + " dash " + pair_words(second)};  // "No. 22-451"
   const bool piece = i > 1 && listed(word_lists().articles, lower(tokens.before(i - 1)));
   const bool named =  // but not "a table 4-6 people can share"
@@ -565,8 +567,8 @@ Reading read_number(const Tokens& tokens, size_t i) {
   const std::string end = lower(core.substr(length));
   const bool whole = !digits.empty() && digits.size() <= 15 && is_digit(core[0]) &&
                      core.substr(0, length).find('.') == core.npos;
-  if (whole && end == "ers") {  // "the 49ers"
-    const std::string words = cardinal_words(digits);
+  const std::string words = whole && end == "ers" ? cardinal_words(digits) : std::string();
+  if (!words.empty() && !words.ends_with('y')) {  // "the 49ers"
     return Spoken{words + (words.ends_with('e') ? "rs" : "ers")};
   }
   if (whole && listed(" st nd rd th ", end)) return Spoken{ordinal_words(value_of(digits))};

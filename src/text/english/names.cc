@@ -140,7 +140,8 @@ bool holds(When when, const Tokens& tokens, size_t i) {
       return dotted && led && (any(next, is_digit) || numeral);
     }
     case When::kFirst:
-      return dotted && !next.empty() && is_lower(next[0]) && tokens.before(i).empty();
+      return dotted && !next.empty() && is_lower(next[0]) && next != "of" &&
+             tokens.before(i).empty();
     case When::kWithin:
       return dotted && !next.empty() && is_lower(next[0]);
     case When::kPart:
@@ -151,7 +152,7 @@ bool holds(When when, const Tokens& tokens, size_t i) {
       return is_upper(tokens[i].core[0]) && (dotted || is_name(next));
     case When::kState:
       return is_upper(tokens[i].core[0]) && dotted && i > 0 && tokens[i - 1].close == ',' &&
-             is_upper(tokens.core(i - 1)[0]);
+             is_upper(tokens.core(i - 1)[0]) && (tokens.core(i) != "Miss" || !is_name(next));
     case When::kStreet:
     case When::kAfter:
       if (!dotted && lower(next_name(tokens, i)) == "maria") return false;  // "Ave Maria"
@@ -212,7 +213,7 @@ Reading read_doctor_or_saint(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (core != "Dr" && core != "St") return {};
   const bool after_place = is_place(tokens.before(i)) && tokens.before(i) != core;
-  const bool before_name = is_name(next_name(tokens, i));
+  const bool before_name = is_name(next_name(tokens, i)) || is_initial(tokens, i + 1);
   const bool street = after_place && (!before_name || core == "St");
   if (core == "Dr") return Spoken{street ? "drive" : "doctor"};
   if (street) return Spoken{"street"};
@@ -384,7 +385,9 @@ Reading read_abbreviation(const Tokens& tokens, size_t i) {
     if (tokens.core(i) == "ed") return Spoken{"edition"};
   }
   if (auto direction = read_direction(tokens, i)) return direction;
-  const bool ranked = listed(" at from to of world seed ranked ", lower(tokens.before(i)));
+  const std::string_view led = tokens.before(i);
+  const bool ranked = is_name(led) || listed(word_lists().articles, lower(led)) ||
+                      listed(" at from to of world seed ranked ", lower(led));
   if (tokens.core(i) == "No" && is_digits(tokens.after(i), 1, 4) &&
       (ranked || is_name(tokens.after(i + 1)))) {
     return Spoken{"number"};  // "No 10 Downing Street"
