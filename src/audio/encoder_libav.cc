@@ -226,11 +226,15 @@ int LibavEncoder::write(void* self, Byte* bytes, int count) {
   return count;
 }
 
-/// Appends bytes to the output, or changes bytes of the header, which are in the output already.
+/// Appends bytes to the output, or changes bytes of the header or of the current call's output.
 void LibavEncoder::put(std::string_view bytes) {
   if (at_ < bytes_) {
-    SYRINX_CHECK(at_ + std::ssize(bytes) <= std::ssize(head_), "[encoder] changes byte ", at_);
-    head_.replace(static_cast<size_t>(at_), bytes.size(), bytes);
+    const bool in_head = at_ + std::ssize(bytes) <= std::ssize(head_);
+    std::string& changed = in_head ? head_ : *out_;
+    const int64_t from = in_head ? at_ : at_ - bytes_ + std::ssize(*out_);
+    SYRINX_CHECK(from >= 0 && from + std::ssize(bytes) <= std::ssize(changed),
+                 "[encoder] changes byte ", at_);
+    changed.replace(static_cast<size_t>(from), bytes.size(), bytes);
     at_ += std::ssize(bytes);
     return;
   }

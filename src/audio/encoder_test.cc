@@ -207,6 +207,17 @@ TEST(Encoder, FilesHaveLabelsAndChapters) {
   }
 }
 
+TEST(Encoder, ALabelledM4aMayBeLong) {
+  // A minute's index is larger than the muxer's buffer.
+  const auto in = sound(60 * 24000, 24000);
+  EncoderOptions options{.format = AudioFormat::kM4a, .in_rate_hz = 24000};
+  options.labels = AudioLabels{.title = "A Title", .chapters = {{"One", 0, 59}, {"Two", 59, 60}}};
+  const DecodedAudio got = decode_audio(file_of(options, in));
+  EXPECT_EQ(got.labels.chapters.size(), 2u);
+  ASSERT_GE(got.samples.size(), in.size());
+  EXPECT_GT(likeness(got.samples, in, in.size()), 0.99);
+}
+
 TEST(Encoder, Mp3HasAtMost255Chapters) {
   EncoderOptions options{.format = AudioFormat::kMp3, .in_rate_hz = 24000};
   options.labels = AudioLabels{.title = "A Title"};
