@@ -120,7 +120,9 @@ TEST(RequestArguments, AreReadAsTheTableSays) {
 
 TEST(RequestFields, HoldTheOptionsThatAreSet) {
   SpeechRequest request;
-  EXPECT_EQ(request_fields(request, "", true), "");
+  EXPECT_EQ(request_fields(request, "", false), "");
+  EXPECT_EQ(request_fields(request, "", true), R"({"seed":0})");
+  EXPECT_EQ(request_fields(request, R"({"seed": -1})", true), R"({"seed":-1})");
   request.voice.name = "anna";
   request.terms.flow = FlowMode::kCausal;
   request.sampling.seed = 7;

@@ -67,6 +67,14 @@ class InvalidLines {
   std::string first_, others_;
 };
 
+/// Returns the first of the fields that this command sets itself; null if there is none.
+const char* own_field(const ordered_json& fields) {
+  for (const char* ours : {"stream", "stream_format", "response_format", "encoding"}) {
+    if (fields.contains(ours)) return ours;
+  }
+  return nullptr;
+}
+
 /// Reads the id and the body from a line.
 std::pair<std::string, std::string> read_item(const std::string& path, size_t number,
                                               const std::string& text, const ordered_json& fields) {
@@ -96,10 +104,8 @@ std::pair<std::string, std::string> read_item(const std::string& path, size_t nu
   if (!line.contains("input") || !line["input"].is_string()) {
     line_fault(path, number, "expected 'input' or 'text', a string");
   }
-  for (const char* ours : {"stream", "stream_format", "response_format"}) {
-    if (line.contains(ours)) {
-      line_fault(path, number, concat("'", ours, "' is not allowed in a line; use --format"));
-    }
+  if (const char* ours = own_field(line); ours != nullptr) {
+    line_fault(path, number, concat("'", ours, "' is not allowed in a line; use --format"));
   }
   for (const auto& [field, value] : fields.items()) {
     if (!line.contains(field)) line[field] = value;
@@ -157,6 +163,9 @@ std::vector<BatchItem> read_batch(const std::string& path, const std::string& fi
   if (!fields.empty()) {
     extra = ordered_json::parse(fields, nullptr, false);
     if (!extra.is_object()) throw UsageError("--extra: expected a JSON object");
+    if (const char* ours = own_field(extra); ours != nullptr) {
+      throw UsageError(concat("--extra: '", ours, "' is not allowed; use --format"));
+    }
   }
   std::ifstream file;
   if (path != "-") {

@@ -73,9 +73,11 @@ TEST_F(BatchListTest, FaultsNameTheLine) {
        {"[]", "{}", R"({"text": 5})", R"({"text": "a", "input": "b"})",
         R"({"id": "../a", "text": "a"})", R"({"id": ".a", "text": "a"})",
         R"({"id": "", "text": "a"})", R"({"id": 5, "text": "a"})",
-        R"({"text": "a", "stream": true})", R"({"text": "a", "response_format": "mp3"})"}) {
+        R"({"text": "a", "stream": true})", R"({"text": "a", "response_format": "mp3"})",
+        R"({"text": "a", "encoding": "pcm_mulaw"})"}) {
     EXPECT_NE(fault(bad).find("line 1"), std::string::npos) << bad;
   }
+  EXPECT_THROW(read("{}", R"({"response_format": "mp3"})"), UsageError);
   EXPECT_NE(fault("{\"id\": \"a\", \"text\": \"1\"}\n{\"id\": \"a\", \"text\": \"2\"}\n")
                 .find("occurs twice"),
             std::string::npos);

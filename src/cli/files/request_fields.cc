@@ -26,6 +26,8 @@ std::string request_fields(const SpeechRequest& request, const std::string& extr
     }
     fields[name] = value;
   });
+  // A server draws a random seed if a request has none.
+  if (with_seed && !fields.contains("seed")) fields["seed"] = request.sampling.seed;
   return fields.empty() ? "" : fields.dump();
 }
 

@@ -9,8 +9,9 @@
 namespace syrinx {
 
 /// Returns a JSON object with the options that are set and the fields of `extra` (a JSON object or
-/// ""); "" if both are empty. Omits the seed unless `with_seed` is set. Throws UsageError if
-/// `extra` is not an object or repeats an option, or if an option has no field in bodies.
+/// ""); "" if there are none. The seed is always a field if `with_seed` is set, otherwise never.
+/// Throws UsageError if `extra` is not an object or repeats an option, or if an option has no field
+/// in bodies.
 std::string request_fields(const SpeechRequest& request, const std::string& extra, bool with_seed);
 
 }  // namespace syrinx
