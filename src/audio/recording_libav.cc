@@ -17,6 +17,7 @@
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
+#include <libavutil/avstring.h>
 #include <libavutil/log.h>
 #include <libavutil/mem.h>
 }
@@ -33,6 +34,7 @@ constexpr const char* kCodecs =
     "pcm_f64le,pcm_f64be,pcm_alaw,pcm_mulaw,adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,flac,alac,mp3,"
     "mp3float,aac,vorbis,opus,libopus,amrnb,amrwb";
 constexpr int kBufferBytes = 32 << 10;
+constexpr size_t kProbedBytes = 4096;  // beginning of a file, which identifies its format
 constexpr int kMaxStreams = 16;
 constexpr int kMaxChannels = 8;
 
@@ -136,6 +138,19 @@ SampleAt sample_reader(AVSampleFormat format) {
     default:
       return nullptr;
   }
+}
+
+/// Returns whether the beginning of a file is that of a supported container.
+bool is_supported(std::string_view file) {
+  std::string head(file.substr(0, kProbedBytes));
+  head.resize(head.size() + AVPROBE_PADDING_SIZE);
+  AVProbeData probe{};
+  probe.buf = reinterpret_cast<unsigned char*>(head.data());
+  probe.buf_size = static_cast<int>(head.size()) - AVPROBE_PADDING_SIZE;
+  probe.filename = "";
+  int score = AVPROBE_SCORE_RETRY;  // up to this score, libav guesses
+  const AVInputFormat* format = av_probe_input_format2(&probe, 1, &score);
+  return format != nullptr && av_match_list(format->name, kReadFormats, ',') > 0;
 }
 
 constexpr int kMean = -1;  // the mean of all channels, instead of one channel
@@ -250,6 +265,7 @@ std::optional<Error> FileDecoder::open_format() {
     av_freep(&io->buffer);
     avio_context_free(&io);
     if (source_.late()) return late();
+    if (is_supported(source_.bytes)) return bad_audio("the recording is damaged or incomplete");
     return bad_audio(
         "unsupported audio format: expected wav, flac, mp3, m4a, ogg, opus, webm, aac, aiff, caf "
         "or amr");

@@ -169,6 +169,20 @@ TEST(Recording, RefusesWhatIsNoRecording) {
             unknown);
 }
 
+TEST(Recording, RefusesIncompleteFilesAsSuch) {
+  // The index of a labelled M4A is at its end.
+  const auto encoder = make_encoder({.format = AudioFormat::kM4a,
+                                     .in_rate_hz = kRateHz,
+                                     .labels = AudioLabels{.title = "A Title"}})
+                           .take();
+  std::string m4a;
+  encoder->encode(tone(2), m4a);
+  for (const std::string& part : {m4a, encoded(AudioFormat::kOpus, tone(2)).substr(0, 60),
+                                  encoded(AudioFormat::kFlac, tone(2)).substr(0, 30)}) {
+    EXPECT_EQ(refusal(part), "the recording is damaged or incomplete");
+  }
+}
+
 /// A file that claims ten hours is read for its true length. A file that really has ten hours is
 /// refused at the limit.
 TEST(Recording, TenHours) {
