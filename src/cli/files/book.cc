@@ -443,7 +443,7 @@ void add_book(CLI::App& app, Chosen& chosen) {
       "Examples:\n"
       "  syrinx book alice.txt                    alice/01-chapter-i-down-the-rabbit-hole.wav\n"
       "  syrinx book alice.txt -o alice.m4b       one file with chapters, and alice.cue\n"
-      "  pandoc -t plain book.epub | syrinx book - -o book/");
+      "  pandoc -t gfm-raw_html book.epub | syrinx book - -o book/");
   sub->callback([&chosen, options] { chosen = [options] { return run_book(*options); }; });
 }
 

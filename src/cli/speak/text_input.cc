@@ -35,6 +35,10 @@ bool is_control(unsigned char c) { return (c < 0x20 && (c < '\t' || c > '\r')) |
 }  // namespace
 
 std::string why_no_text(std::string_view bytes) {
+  if (bytes.starts_with("PK\x03\x04")) {
+    return "it is a ZIP archive, such as an EPUB; convert an EPUB with pandoc -t gfm-raw_html";
+  }
+  if (bytes.starts_with("%PDF-")) return "it is a PDF; convert it with pdftotext";
   if (const size_t zero = bytes.find('\0'); zero != std::string_view::npos) {
     const bool utf16 = bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF");
     return utf16 ? "it is UTF-16; convert it with iconv -f UTF-16 -t UTF-8"

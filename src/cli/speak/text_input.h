@@ -14,8 +14,9 @@ namespace syrinx {
 std::string read_text(const std::string& path, std::ostream* report = nullptr);
 inline constexpr size_t kMaxTextFileBytes = size_t{64} << 20;
 
-/// Returns why `bytes` are not text, or an empty string. Reasons: a zero byte; control characters
-/// or invalid UTF-8, if these are more than 8 and more than a tenth of the characters.
+/// Returns why `bytes` are not text, or an empty string. Reasons: a ZIP archive or a PDF; a zero
+/// byte; control characters or invalid UTF-8, if these are more than 8 and more than a tenth of the
+/// characters.
 std::string why_no_text(std::string_view bytes);
 
 }  // namespace syrinx
