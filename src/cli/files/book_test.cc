@@ -202,6 +202,15 @@ TEST_F(BookFiles, AnotherBookIsNotMixedIn) {
   EXPECT_EQ(BookWork(path_, "g", true).place().parts, 0u);
 }
 
+TEST_F(BookFiles, OneProcessAtATime) {
+  BookWork work(path_, "f", false);
+  work.add(one_, true, false);
+  for (const bool restart : {false, true}) {
+    EXPECT_THROW(BookWork(path_, "f", restart), LoadError);
+  }
+  EXPECT_EQ(read(path_ + ".part").size(), 4u);
+}
+
 TEST_F(BookFiles, LostAudioIsNoticed) {
   { BookWork(path_, "f", false).add(one_, true, false); }
   std::remove((path_ + ".part").c_str());

@@ -1,6 +1,7 @@
 #include "cli/files/book_work.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,12 +36,16 @@ void write_new(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-BookWork::BookWork(const std::string& path, std::string fingerprint, bool restart)
+BookWork::BookWork(const std::string& path, std::string fingerprint)
     : part_path_(path + ".part"),
       journal_path_(path + ".journal"),
-      fingerprint_(std::move(fingerprint)) {
+      fingerprint_(std::move(fingerprint)) {}
+
+BookWork::BookWork(const std::string& path, std::string fingerprint, bool restart)
+    : BookWork(path, std::move(fingerprint)) {
+  open();  // after an exception, the destructor closes the file
   if (!restart && is_file(journal_path_)) read_journal();
-  open();
+  cut_rest();
 }
 
 BookWork::~BookWork() {
@@ -64,8 +69,15 @@ void BookWork::read_journal() {
 
 void BookWork::open() {
   fd_ = ::open(part_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd_ < 0) fail("open", part_path_);
+  if (flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw LoadError(part_path_ + ": another process is speaking this book");
+  }
+}
+
+void BookWork::cut_rest() {
   struct stat status {};
-  if (fd_ < 0 || fstat(fd_, &status) != 0) fail("open", part_path_);
+  if (fstat(fd_, &status) != 0) fail("open", part_path_);
   const auto bytes = static_cast<off_t>(2 * place_.samples);
   if (status.st_size < bytes) {
     throw LoadError(part_path_ +

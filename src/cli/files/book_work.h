@@ -30,8 +30,9 @@ struct BookMark {
 /// The two unfinished files of one book.
 class BookWork {
  public:
-  /// Opens the files PATH.part and PATH.journal. Continues a journal with the same `fingerprint`. A
-  /// journal of another book is a LoadError, unless `restart` is set.
+  /// Opens the files PATH.part and PATH.journal, and locks them against other processes. Continues
+  /// a journal with the same `fingerprint`. A journal of another book is a LoadError, unless
+  /// `restart` is set.
   BookWork(const std::string& path, std::string fingerprint, bool restart);
   ~BookWork();
   BookWork(const BookWork&) = delete;
@@ -48,8 +49,10 @@ class BookWork {
   void finish();
 
  private:
+  BookWork(const std::string& path, std::string fingerprint);
   void open();
   void read_journal();
+  void cut_rest();
   void write_journal() const;
   std::string part_path_, journal_path_, fingerprint_;
   BookPosition place_;
