@@ -1,4 +1,6 @@
 """Tests text input during audio output, with the real program and the built-in voice."""
+import http.client
+import json
 import ssl
 import tempfile
 import threading
@@ -138,6 +140,15 @@ class WebSocketTest(unittest.TestCase):
             ws.send({"close_socket": True})
             self.assertIsNone(ws.recv())
             self.assertEqual(ws.close_code, 1000)
+
+    def test_an_unknown_path_is_named_whatever_the_model(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port)
+        connection.request("GET", "/v1/listen?model=nova-3", headers={
+            "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
+        answer = connection.getresponse()
+        self.assertEqual(answer.status, 404)
+        self.assertIn("'/v1/listen'", json.load(answer)["error"]["message"])
 
     def test_cartesia_and_deepgram(self):
         with self.open("/tts/websocket?cartesia_version=2025-04-16") as ws:

@@ -45,7 +45,9 @@ std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const Speak
     if (voice.empty()) continue;
     return make_elevenlabs_dialect(voice, query, end == kMulti, speaker, error);
   }
-  error = {.status = 404, .message = "No WebSocket has this path.", .code = "not_found"};
+  error = {.status = 404,
+           .message = concat("No WebSocket has the path '", request.path, "'."),
+           .code = "not_found"};
   return nullptr;
 }
 

@@ -39,7 +39,6 @@ constexpr size_t kReadBytes = size_t{64} << 10;  // most bytes of one read
 constexpr auto kTick = std::chrono::milliseconds(250);
 /// A client that sends nothing for this long, not even the answer to a ping, is disconnected.
 constexpr auto kSilence = std::chrono::seconds(60);
-constexpr std::string_view kVoiceAsModel = "/v1/speak";  // at this path "model" may be a voice
 constexpr auto kHandshake = std::chrono::seconds(10);
 constexpr auto kFarewell = std::chrono::seconds(2);
 
@@ -379,7 +378,8 @@ std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admiss
 std::optional<ApiError> begin_dialect(ServerState& server, const std::string& id,
                                       Admission& admission) {
   Result<std::shared_ptr<Backend>> found = server.models->find(model_in(admission.query));
-  if (!found && admission.path == kVoiceAsModel) found = server.models->find("");
+  // At /v1/speak "model" may be a voice; make_dialect() refuses the other paths.
+  if (!found && !is_websocket_path(admission.path)) found = server.models->find("");
   if (!found) return to_api_error(found.error());
   admission.backend = found.value();
   if (!admission.backend) return to_api_error(server.models->not_loaded(model_in(admission.query)));
