@@ -77,13 +77,15 @@ constexpr std::string_view kConfig = "config.json";
 /// Returns whether a file other than config.json identifies checkpoints of a family.
 bool has_marker(const Family& family) { return family.marker && family.marker != kConfig; }
 
-/// Returns the names of files that identify a directory as a model.
+/// Returns the names of files that identify a directory as a model, each once.
 std::vector<std::string> markers() {
   std::vector<std::string> out{std::string(kConfig)};
+  const auto add = [&out](const char* marker) {
+    if (std::ranges::find(out, marker) == out.end()) out.emplace_back(marker);
+  };
   for (const Family& family : families())
-    if (has_marker(family)) out.emplace_back(family.marker);
-  for (const Unfinished& each : unfinished())
-    if (std::ranges::find(out, each.marker) == out.end()) out.emplace_back(each.marker);
+    if (has_marker(family)) add(family.marker);
+  for (const Unfinished& each : unfinished()) add(each.marker);
   return out;
 }
 

@@ -153,6 +153,8 @@ class Say(unittest.TestCase):
                      "--temperature", "5")
         self.refused(2, "--max-frames: -1 is not between 0 and 1000000", *text, "Hello", "--max-frames", "-1")
         self.refused(2, "--top-p: 'x' is not a number", *text, "Hello", "--top-p", "x")
+        self.refused(2, "--top-p: the value is missing", *text, "Hello", "--top-p")
+        self.refused(2, "--top-p: given more than once", *text, "Hello", "--top-p", "1", "--top-p", "1")
         self.refused(2, "--port: 99999 is not between 0 and 65535", "serve", "--port", "99999")
         self.refused(2, "--stall-timeout: 0 is not more than 0", "serve", "--stall-timeout", "0")
         self.refused(2, "NAME=MEANING", "serve", "--voice-alias", "anna")
@@ -256,6 +258,12 @@ class Say(unittest.TestCase):
 
 
 class Look(unittest.TestCase):
+    def test_a_folder_without_a_model(self):
+        with tempfile.TemporaryDirectory() as empty:
+            fault = run_cli("inspect", empty).stderr.decode()
+        names = fault.strip().split(" that contains ")[1].split(" or ")
+        self.assertEqual(len(names), len(set(names)), fault)
+
     def test_inspect(self):
         done = run_cli("inspect", MODEL)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -112,8 +112,8 @@ std::string option_at_fault(const std::string& what) {
 }
 
 /// Rewrites "Could not convert: --threads = 1.5" as "--threads: '1.5' is not a whole number", and
-/// "files is required" as "syrinx transcribe needs 'files': recordings; ...". Options that accept
-/// fractions report their bounds first.
+/// "files is required" as "syrinx transcribe needs 'files': recordings; ...", and what the parser
+/// says of a missing or repeated value. Options that accept fractions report their bounds first.
 std::string in_words(const std::string& what, const CLI::App& command) {
   constexpr std::string_view kRequired = " is required";
   if (what.ends_with(kRequired)) {
@@ -121,6 +121,12 @@ std::string in_words(const std::string& what, const CLI::App& command) {
     const CLI::Option* option = command.get_option_no_throw(lacking);
     if (option == nullptr) return what;
     return full_name(command) + " needs '" + lacking + "': " + option->get_description();
+  }
+  if (const size_t at = what.find(": 1 required "); at != what.npos && what.ends_with(" missing")) {
+    return what.substr(0, at) + ": the value is missing";
+  }
+  if (const size_t at = what.find(": At Most 1 required but received "); at != what.npos) {
+    return what.substr(0, at) + ": given more than once";
   }
   constexpr std::string_view kCould = "Could not convert: ";
   const size_t equals = what.find(" = ");
