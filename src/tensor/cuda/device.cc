@@ -29,11 +29,11 @@ class SmallPieces {
  public:
   static constexpr size_t kMost = 16u << 20;
 #ifdef SYRINX_EMULATED_GPU  // pieces are freed at once, because that detects writes outside of them
-  static constexpr bool kKeeps = false;
+  static bool keeps() { return gpu::emulated::keeps_pieces; }
 #else
-  static constexpr bool kKeeps = true;
+  static bool keeps() { return true; }
 #endif
-  static size_t room(size_t bytes) { return kKeeps ? (bytes + 4095) / 4096 * 4096 : bytes; }
+  static size_t room(size_t bytes) { return keeps() ? (bytes + 4095) / 4096 * 4096 : bytes; }
 
   /// Returns a free piece of this size, or null.
   void* take(size_t size) {
@@ -53,13 +53,23 @@ class SmallPieces {
     const std::lock_guard lock(mutex_);
     const auto found = sizes_.find(memory);
     if (found == sizes_.end()) return false;
-    if (kKeeps) {
+    if (keeps()) {
       free_[found->second].push_back(memory);
     } else {
       sizes_.erase(found);
       cudaFree(memory);
     }
     return true;
+  }
+  /// Returns all kept pieces to the driver. Returns false if there are none.
+  bool release() {
+    const std::lock_guard lock(mutex_);
+    bool any = false;
+    for (const auto& [size, pieces] : free_) {
+      for (void* memory : pieces) sizes_.erase(memory), cudaFree(memory), any = true;
+    }
+    free_.clear();
+    return any;
   }
 
  private:
@@ -72,6 +82,14 @@ class SmallPieces {
 struct GpuMemory {
   SmallPieces small;
   std::atomic<uint64_t> freed{0};  // how often memory was returned to the driver
+
+  /// Returns the kept pieces to the driver, e.g. those of a model that was unloaded. Returns false
+  /// if there are none.
+  bool release() {
+    if (!small.release()) return false;
+    freed.fetch_add(1, std::memory_order_release);
+    return true;
+  }
 };
 
 /// Never destroyed, because tensors may exist longer.
@@ -244,7 +262,11 @@ void* device_allocate(Device device, size_t bytes) {
   const size_t room = small ? SmallPieces::room(bytes) : bytes;
   void* memory = small ? small_pieces.take(room) : nullptr;
   if (!memory) {
-    const cudaError_t made = cudaMalloc(&memory, room);
+    cudaError_t made = cudaMalloc(&memory, room);
+    if (made == cudaErrorMemoryAllocation && memory_of(device).release()) {
+      static_cast<void>(cudaGetLastError());
+      made = cudaMalloc(&memory, room);
+    }
     if (made == cudaErrorMemoryAllocation) refuse_memory(device, room);
     check(made, "cudaMalloc");
     if (small) small_pieces.made(memory, room);

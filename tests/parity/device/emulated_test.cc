@@ -76,6 +76,23 @@ TEST_F(EmulatedGpus, AFullGpuSaysWhatWouldFit) {
   gpu::emulated::set_memory(Device::gpu(1), size_t{80} << 30);
 }
 
+/// A GPU keeps the memory of small tensors for later ones of the same size.
+TEST_F(EmulatedGpus, AFullGpuReusesTheMemoryOfAnUnloadedModel) {
+  constexpr int64_t kMib = 1 << 20;
+  const Device device = Device::gpu(1);
+  gpu::emulated::keeps_pieces = true;
+  gpu::emulated::set_memory(device, 100 * kMib);
+  {
+    std::vector<Tensor> model;
+    for (int i = 0; i < 9; ++i) model.emplace_back(Shape{10 * kMib}, DType::kU8, device);
+  }
+  const Tensor same({10 * kMib}, DType::kU8, device);
+  const Tensor other({80 * kMib}, DType::kU8, device);
+  EXPECT_THROW(Tensor({11 * kMib}, DType::kU8, device), LoadError);
+  gpu::emulated::keeps_pieces = false;
+  gpu::emulated::set_memory(device, size_t{80} << 30);
+}
+
 TEST_F(EmulatedGpus, StreamsOfStepsGoBeforeThoseOfCodecs) {
   const auto first = Stream::create(Device::gpu(1), StreamPriority::kHigh),
              later = Stream::create(Device::gpu(1));

@@ -37,6 +37,9 @@ class DeviceAccess {
 /// current one of the thread. `weights`: bytes of weights_at() of its arguments.
 void run_on(Stream& stream, const char* name, std::function<void()> kernel, uint64_t weights = 0);
 
+/// Whether the GPUs keep the memory of small tensors for later ones, like real GPUs. Otherwise they
+/// detect accesses to tensors that no longer exist.
+inline bool keeps_pieces = false;
 /// Sets the memory of a GPU, in bytes; at first 80 GiB.
 void set_memory(Device gpu, size_t bytes);
 /// Returns the priority of a stream as CUDA counts it: a lower number goes first.

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "kernels/cuda/emulation/memory.h"
+
 #define SYRINX_EMULATED_GPU 1
 
 // NOLINTBEGIN(readability-identifier-naming)
