@@ -306,7 +306,7 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
       tile.kv_len = ragged.kv_len[b];
       tile.begin = begin_of(spec, b);
       tile.end = end_of(spec, b);
-      if (!spec.slopes.empty()) tile.slopes = spec.slopes.data() + lane * tiling.group;
+      if (!spec.slopes.empty()) tile.slopes = spec.slopes.f32() + lane * tiling.group;
       tile.head = head(lane);
       tile.table = ragged.page_table.data() + b * ragged.max_pages;
       if (item + 1 < end) {
@@ -335,10 +335,10 @@ void check_attention(const char* caller, const HeadsView& q, const KvPool& pool,
                " x ", q.dim, " does not match a pool of ", s.kv_heads, " x ", s.head_dim);
   expect_shape(caller, out, {q.count(), int64_t{q.heads} * q.dim});
   SYRINX_CHECK(spec.cap >= 0, "[", caller, "] cap must be at least 0, got ", spec.cap);
-  SYRINX_CHECK(
-      spec.slopes.empty() || (std::ssize(spec.slopes) == q.heads && q.rows.device == Device::kCpu),
-      "[", caller, "] ", spec.slopes.size(), " slopes for ", q.heads,
-      " heads: expected one per head, on the CPU");
+  if (!spec.slopes.empty()) expect_shape(caller, spec.slopes, {q.heads});
+  SYRINX_CHECK(spec.slopes.empty() || spec.slopes.device == q.rows.device, "[", caller,
+               "] slopes on ", device_name(spec.slopes.device), ", but q on ",
+               device_name(q.rows.device));
   for (const auto& bounds : {spec.begin, spec.end}) {
     SYRINX_CHECK(bounds.empty() || bounds.size() == ragged.kv_len.size(), "[", caller, "] ",
                  bounds.size(), " bounds, but ", ragged.kv_len.size(), " sequences");

@@ -109,8 +109,8 @@ struct AttentionSpec {
   /// Scores become cap * tanh(score / cap); 0 means no cap.
   float cap = 0;
   /// The scores of query head h then get slopes[h] * (p - i), for a row at position i that attends
-  /// to position p (ALiBi, arXiv 2108.12409). Empty: no slopes. CPU only.
-  std::span<const float> slopes = {};
+  /// to position p (ALiBi, arXiv 2108.12409). [heads] f32, on the device of q. Empty: no slopes.
+  View slopes = {};
 };
 
 /// Returns the size of attention's launches on a GPU: the most groups of positions that a sequence

@@ -30,10 +30,9 @@ struct AttentionCase {
   int missing = 0;  // heads without a slope
 
   /// Returns a slope per head, none of them a power of two; empty without slopes.
-  std::vector<float> slopes() const {
-    std::vector<float> all;
-    for (int h = 0; sloped && h < heads - missing; ++h)
-      all.push_back(0.3f / static_cast<float>(h + 1));
+  Tensor slopes() const {
+    Tensor all = sloped ? Tensor({heads - missing}, DType::kF32) : Tensor();
+    for (int h = 0; sloped && h < heads - missing; ++h) all.f32()[h] = 0.3f / float(h + 1);
     return all;
   }
 };
@@ -51,6 +50,7 @@ struct Sequence {
 Tensor formula(const AttentionCase& c, const Sequence& s, float scale) {
   const int64_t length = s.q.shape()[0];
   Tensor out(s.q.shape(), DType::kF32);
+  const Tensor slopes = c.slopes();
   for (int64_t i = 0; i < length; ++i) {
     for (int h = 0; h < c.heads; ++h) {
       const int kv = h / (c.heads / c.kv_heads);
@@ -64,7 +64,7 @@ Tensor formula(const AttentionCase& c, const Sequence& s, float scale) {
           dot += double{s.q.f32()[(i * c.heads + h) * c.dim + d]} *
                  s.k.f32()[(j * c.kv_heads + kv) * c.dim + d];
         double score = c.cap > 0 ? c.cap * std::tanh(dot * scale / c.cap) : dot * scale;
-        if (c.sloped) score += c.slopes()[h] * static_cast<double>(j - i);
+        if (c.sloped) score += slopes.f32()[h] * static_cast<double>(j - i);
         w.push_back(std::exp(score));
         total += w.back();
       }
@@ -138,8 +138,8 @@ class Runner {
     const HeadsView q{rows, 0, case_.heads, case_.dim};
     const HeadsView k{rows, qw, case_.kv_heads, case_.dim};
     const HeadsView v{rows, qw + kw, case_.kv_heads, case_.dim};
-    const std::vector<float> slopes = case_.slopes();
-    const AttentionSpec spec{0.3f, case_.window, case_.causal, {}, {}, case_.cap, slopes};
+    const Tensor slopes = case_.slopes();
+    const AttentionSpec spec{0.3f, case_.window, case_.causal, {}, {}, case_.cap, bench.on(slopes)};
     if (done % 2) {
       write_kv(ctx, k, v, pool_, 1, ragged);
       paged_attention(ctx, q, pool_, 1, ragged, spec, to);
@@ -278,25 +278,25 @@ TEST_P(AttentionTest, CappedScoresAreThoseOfTheFormulaInAnyBatchAndChunk) {
 }
 
 TEST_P(AttentionTest, SlopesAreThoseOfTheFormulaInAnyBatchAndChunk) {
-  AttentionCase refused{4, 2, 64, DType::kF32, 60, true, 0, true};
-  if (GetParam() == Device::kCpu) refused.missing = 1;
+  const AttentionCase refused{4, 2, 64, DType::kF32, 60, true, 0, true, 1};
   const Sequence short_one(refused, 4, 3);
   EXPECT_THROW(Runner(refused, {&short_one}, 12, GetParam()).run(4, 1), InternalError);
-  if (GetParam() != Device::kCpu) return;
-  for (const AttentionCase& c : {AttentionCase{4, 2, 64, DType::kF32, 60, true, 0, true},
-                                 AttentionCase{3, 3, 8, DType::kF32, 0, true, 1.5f, true},
+  const bool few = fixture::emulated(GetParam());
+  const int length = few ? 150 : 250;
+  for (const AttentionCase& c : {AttentionCase{3, 3, 8, DType::kF32, 0, true, 1.5f, true},
                                  AttentionCase{26, 1, 40, DType::kF32, 17, true, 0, true},
+                                 AttentionCase{20, 1, 48, DType::kF16, 40, true, 0, true},
                                  AttentionCase{8, 8, 16, DType::kI8, 3, true, 0, true}}) {
-    const Sequence a(c, 250, 3), b(c, 70, 4);
+    const Sequence a(c, length, 3), b(c, 70, 4);
     const Tensor want = formula(c, a, 0.3f);
-    AttentionCase level = c;
-    level.sloped = false;
+    const AttentionCase level{c.heads, c.kv_heads, c.dim, c.dtype, c.window, c.causal, c.cap};
     EXPECT_GT(fixture::difference(formula(level, a, 0.3f), want), 0.05);
-    const auto alone = Runner(c, {&a}, 12).run(250, 2);
-    EXPECT_LT(fixture::difference(alone[0], want), c.dtype == DType::kF32 ? 3e-6 : 1.5e-2);
-    for (const int chunk : {1, 7, 64}) {
-      const auto batch = Runner(c, {&b, &a}, 12).run(chunk, 3);
-      EXPECT_TRUE(fixture::same_bits(batch[1], alone[0])) << chunk;
+    const auto alone = Runner(c, {&a}, 12, GetParam()).run(length, 2);
+    const double bound = c.dtype == DType::kF32 ? 3e-6 : c.dtype == DType::kF16 ? 2e-3 : 1.5e-2;
+    EXPECT_LT(fixture::difference(alone[0], want), bound) << c.heads << dtype_name(c.dtype);
+    for (const int chunk : few ? std::vector{3, 64} : std::vector{1, 7, 64}) {
+      const auto batch = Runner(c, {&b, &a}, 12, GetParam()).run(chunk, 3);
+      EXPECT_TRUE(fixture::same_bits(batch[1], alone[0])) << c.heads << " chunk " << chunk;
     }
   }
 }

@@ -150,6 +150,10 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
   for (int i = 0; i < config.layers; ++i)
     blocks_.emplace_back(weights.scope(config_.names.blocks, i), config_, type);
   weights.ignore("layers.*.self_attn.rotary_emb.inv_freq");  // tensors of older exports
+  if (!config_.slopes.empty()) {
+    slopes_ = Tensor({std::ssize(config_.slopes)}, DType::kF32);
+    std::ranges::copy(config_.slopes, slopes_.f32());
+  }
   if (config.final_norm) final_ = Norm(weights.scope(config_.names.final_norm), config_);
   const int64_t cached = std::min(config.rope_positions, kMostCachedAngles);
   if (config.rotary) rope_ = RopeTable(config_.rope, cached);
@@ -174,8 +178,6 @@ size_t Decoder::bytes() const {
 }
 
 void Decoder::move_to(Device device) {
-  SYRINX_CHECK(config_.slopes.empty() || device == Device::kCpu,
-               "[decoder] slopes of attention run on the CPU only");
   for (Block& b : blocks_) {
     for (Norm* norm : {&b.attention_norm, &b.mlp_norm, &b.attention_after, &b.mlp_after})
       norm->move_to(device);
@@ -187,6 +189,7 @@ void Decoder::move_to(Device device) {
     b.cross_norm.move_to(device);
   }
   final_.move_to(device);
+  syrinx::move_to(device, slopes_);
   if (config_.rotary) rope_ = rope_.on_device(device);
   if (config_.local_rope) local_rope_ = local_rope_.on_device(device);
 }
@@ -204,7 +207,7 @@ void Decoder::attend(StepContext& ctx, int number, const View& qkv,
   AttentionSpec spec{c.query_scale, kind.window, c.causal};
   if (spec.scale == 0) spec.scale = 1.f / std::sqrt(static_cast<float>(c.head_dim));
   spec.cap = c.score_cap;
-  spec.slopes = c.slopes;
+  spec.slopes = slopes_;
   if (c.qk_norm_wide) {
     block.q_norm.heads(ctx, {qkv, 0, 1, static_cast<int>(q_width)});
     block.k_norm.heads(ctx, {qkv, q_width, 1, c.kv_heads * c.head_dim});

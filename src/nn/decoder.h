@@ -90,7 +90,7 @@ struct DecoderConfig {
   std::optional<RopeSpec> local_rope = {};
   float query_scale = 0;           ///< factor of the scores; 0 means 1 / sqrt(head_dim)
   float score_cap = 0;             ///< as AttentionSpec::cap
-  std::vector<float> slopes = {};  ///< as AttentionSpec::slopes; CPU only
+  std::vector<float> slopes = {};  ///< as AttentionSpec::slopes
   bool causal = true;
   bool wide_qkv = false;  ///< whether q, k and v, and run_whole()'s cache, are bf16
   NormKind norm = NormKind::kRms;
@@ -143,7 +143,7 @@ class Decoder {
   const DecoderConfig& config() const { return config_; }
   const RopeTable& rope_table() const { return rope_; }
   size_t bytes() const;
-  /// Moves the weights to a GPU, for rows on the GPU, where slopes are not supported.
+  /// Moves the weights to a GPU, for rows on the GPU.
   void move_to(Device device);
 
   /// Runs the blocks over the residual stream x [N, H], in place. Writes keys and values of the
@@ -218,6 +218,7 @@ class Decoder {
   std::vector<Block> blocks_;
   Norm final_;
   RopeTable rope_, local_rope_;
+  Tensor slopes_;  // config_.slopes, on the device of the weights
 };
 
 /// Runs blocks of an encoder (not causal) in place over x [N, H]: the rows of one sequence, or of

@@ -77,6 +77,7 @@ void attend(StepContext& ctx, const HeadsView& q, const QkvHeads& qkv, const KvP
   call.window = spec.window;
   call.causal = spec.causal;
   call.scale = spec.scale, call.cap = spec.cap;
+  if (!spec.slopes.empty()) call.slopes = spec.slopes.f32();
   if (!spec.begin.empty()) call.begin = upload(ctx, spec.begin);
   if (!spec.end.empty()) call.end = upload(ctx, spec.end);
   // Blocks without a group return immediately.

@@ -242,11 +242,29 @@ __device__ inline void mix_values(const AttentionCall& call, const char* values,
   }
 }
 
+/// The query vectors of a block: rows of one sequence times the heads of one kv head. Vectors
+/// beyond the sequence are copies of the last vector; their results are not written.
+template <int kVectors>
+struct Tile {
+  int32_t row0, rows, kv_len;
+  int first, kv_head, group;
+
+  __device__ int count() const { return rows * group; }
+  __device__ int vector(int v) const { return first + v < count() ? first + v : count() - 1; }
+  __device__ int row(int v) const { return vector(v) / group; }  // of the sequence
+  __device__ int head(int v) const { return kv_head * group + vector(v) % group; }
+  __device__ int64_t position(int row) const { return int64_t{kv_len} - rows + row; }
+  /// Returns what the score of vector `v` gets for a position, if the heads have slopes.
+  __device__ float slope(const AttentionCall& call, int v, int64_t at) const {
+    return call.slopes[head(v)] * static_cast<float>(at - position(row(v)));
+  }
+};
+
 /// Processes one page of a warp; writes room.top, room.total and room.mix.
 template <int kVectors, DType kType>
-__device__ inline void attend_page(const AttentionCall& call, const char* head,
-                                   const int32_t* table, Room<kVectors>& room, int64_t page,
-                                   int warp, int lane) {
+__device__ inline void attend_page(const AttentionCall& call, const Tile<kVectors>& tile,
+                                   const char* head, const int32_t* table, Room<kVectors>& room,
+                                   int64_t page, int warp, int lane) {
   const int64_t start = page * kPage;
   const int64_t low = room.first[0], high = room.last[kVectors - 1];
   if (start + kPage <= low || start >= high) {  // all threads of the warp take the same branch
@@ -272,6 +290,7 @@ __device__ inline void attend_page(const AttentionCall& call, const char* head,
       value_scale = reinterpret_cast<const float*>(values + scales)[slot];
     }
     if (call.cap > 0) s = call.cap * tanhf(s / call.cap);
+    if (call.slopes) s += tile.slope(call, v, position);
     const float top = gpu::warp_max(visible ? s : -INFINITY);
     const float weight = visible ? expf(s - top) : 0.f;
     const float total = gpu::warp_sum(weight);
@@ -285,20 +304,6 @@ __device__ inline void attend_page(const AttentionCall& call, const char* head,
   __syncwarp();
   mix_values<kVectors, kType>(call, values, room, warp, lane, inside(low), inside(high));
 }
-
-/// The query vectors of a block: rows of one sequence times the heads of one kv head. Vectors
-/// beyond the sequence are copies of the last vector; their results are not written.
-template <int kVectors>
-struct Tile {
-  int32_t row0, rows, kv_len;
-  int first, kv_head, group;
-
-  __device__ int count() const { return rows * group; }
-  __device__ int vector(int v) const { return first + v < count() ? first + v : count() - 1; }
-  __device__ int row(int v) const { return vector(v) / group; }  // of the sequence
-  __device__ int head(int v) const { return kv_head * group + vector(v) % group; }
-  __device__ int64_t position(int row) const { return int64_t{kv_len} - rows + row; }
-};
 
 /// The new keys and values that a block writes: keys and values of each row of its sequence.
 template <int kVectors>
@@ -399,7 +404,7 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
   }
   load_queries(call, tile, table, room, from, to);
   for (int64_t g = from; g < to; ++g) {
-    attend_page<kVectors, kType>(call, head, table, room, g * kGroupPages + warp, warp, lane);
+    attend_page<kVectors, kType>(call, tile, head, table, room, g * kGroupPages + warp, warp, lane);
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {

@@ -17,6 +17,7 @@ struct AttentionCall {
   int64_t part_bytes = 0, head_bytes = 0, page_bytes = 0;
   const int32_t *row_begin = nullptr, *kv_len = nullptr, *table = nullptr;
   const int32_t *begin = nullptr, *end = nullptr;  // [B], as in AttentionSpec; null without bounds
+  const float* slopes = nullptr;  // [heads], as in AttentionSpec; null without slopes
   int max_pages = 0, group = 1, kv_heads = 1, dim = 0, tiles = 1, window = 0;
   bool causal = true;
   float scale = 1, cap = 0;

@@ -211,6 +211,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 3 : 2)
             float& score = s[m][j][2 * r + i];
             score *= call.scale;
             if (call.cap > 0) score = call.cap * tanhf(score / call.cap);
+            if (call.slopes) score += tile.slope(call, 16 * m + 8 * r + g, position);
             if (position < first[m][r] || position >= last[m][r]) score = -INFINITY;
             largest = fmaxf(largest, score);
           }
