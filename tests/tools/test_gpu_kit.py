@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -37,7 +38,12 @@ class GpuKitTest(unittest.TestCase):
             shutil.copy(ROOT / "tools" / name, self.kit / name)
         self.program("gpu_bench", BENCH)
         self.program("gpu_engine_bench", ENGINE)
-        self.program("kernels_test", "#!/bin/bash\necho '[  FAILED  ] Sums/cuda (1 ms)'\nexit 1\n")
+        self.program("kernels_test", """#!/bin/bash
+echo '[ RUN      ] Devices/Sums.Add/cuda'
+echo '[  FAILED  ] Devices/Sums.Add/cuda, where GetParam() = 1 (1 ms)'
+echo '[ RUN      ] Devices/Sums.Fault/cuda'
+exit 1
+""")
         self.program("gpu_test", "#!/bin/bash\nsleep 60\n")
 
     def program(self, name, text):
@@ -57,7 +63,8 @@ class GpuKitTest(unittest.TestCase):
         self.assertEqual(states, {"ceilings": "passed", "kernels_test": "failed, code 1", "steps": "passed",
                                   "products": "failed, code 3", "orpheus": "failed, code 1"})
         self.assertEqual(done.returncode, 1)
-        self.assertIn("FAILED Sums/cuda", done.stdout)
+        self.assertIn("kernels_test: 0 passed, 1 failed, 0 skipped\nFAILED Devices/Sums.Add/cuda\n"
+                      "DID NOT END Devices/Sums.Fault/cuda", done.stdout)
         self.assertIn("ceilings: copy 1000 GB/s, bf16 product 10 TFLOP/s", done.stdout)
         self.assertIn("20.0 (25)", done.stdout)
         self.assertIn("Orpheus-3B: a kernel faulted", done.stdout)
@@ -71,10 +78,26 @@ class GpuKitTest(unittest.TestCase):
         self.assertEqual(states["steps"], "no time left")
         self.assertEqual(done.returncode, 1)
 
+    def test_a_spare_part_without_time_is_no_failure(self):
+        done, states = self.run_kit(14, "steps orpheus")
+        self.assertEqual(states, {"steps": "passed", "orpheus": "no time left"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_passes_when_all_parts_pass(self):
         done, states = self.run_kit(300, "ceilings steps")
         self.assertEqual(set(states.values()), {"passed"})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_no_part_takes_the_time_of_another(self):
+        text = (ROOT / "tools/gpu_kit_run").read_text()
+        fixed, spare = text.split("\nspare=yes\n")
+        limits = re.findall(r"^(?:part|bench|engine) \w+ (\d+) ", fixed, re.M)
+        self.assertGreater(len(limits), 10)
+        reserve = int(re.search(r"started\) - (\d+)\)\)", text)[1])
+        self.assertLessEqual(sum(map(int, limits)) + reserve, int(re.search(r"total=\$\{1:-(\d+)\}", text)[1]))
+        known = {name for name in re.findall(r"^(?:part|bench|engine) (\w+)", text, re.M)}
+        self.assertTrue(spare)
+        self.assertEqual(len(known), len(re.findall(r"^(?:part|bench|engine) \w+", text, re.M)))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 // Times the kernels at the shapes of real models against the ceilings of the same machine:
 //   gpu_bench [OUT.jsonl [PART...]]
-// The parts are ceilings launches steps prompts products attention prefill sample conv; without
-// PART, all run in this order. A share is a kernel's ideal time divided by its real time. The ideal
-// time is the time to copy the kernel's bytes (weights or cache once, activations in and out) at
-// the measured bandwidth. Launches are replayed from a graph, over enough copies of the weights to
-// exceed the cache. Results are medians of 9 replays. OUT.jsonl gets one JSON object a line, so an
-// interrupted run keeps its results.
+// The parts are ceilings launches steps prompts products attention prefill sample conv experts;
+// without PART, all run in this order. A share is a kernel's ideal time divided by its real time.
+// The ideal time is the time to copy the kernel's bytes (weights or cache once, activations in and
+// out) at the measured bandwidth. Launches are replayed from a graph, over enough copies of the
+// weights to exceed the cache. Results are medians of 9 replays. OUT.jsonl gets one JSON object a
+// line, so an interrupted run keeps its results.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,11 +15,13 @@
 #include "kernels/attention.h"
 #include "kernels/cuda/bench/launches.h"
 #include "kernels/cuda/bench/library_product.h"
+#include "kernels/cuda/bench/report.h"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/products.h"
 #include "kernels/cuda/sample_call.h"
+#include "kernels/experts.h"
 #include "kernels/norm.h"
 #include "kernels/qkv.h"
 
@@ -120,56 +121,6 @@ double time_of(Machine& m, int inside, const std::function<void(int)>& work) {
   std::sort(seconds.begin(), seconds.end());
   return seconds[seconds.size() / 2];
 }
-
-class Report {
- public:
-  explicit Report(const char* path) : file_(path ? std::fopen(path, "w") : nullptr) {}
-  ~Report() {
-    if (file_) std::fclose(file_);
-  }
-  Report(const Report&) = delete;
-  Report& operator=(const Report&) = delete;
-
-  std::FILE* file() const { return file_; }
-  void machine(const char* gpu, double copy, double gemm) {
-    std::printf("%s: copy %.0f GB/s, bf16 product %.0f TFLOP/s\n", gpu, copy * 1e-9, gemm * 1e-12);
-    if (file_) {
-      std::fprintf(file_,
-                   "{\"part\": \"ceilings\", \"gpu\": \"%s\", \"copy_gb_s\": %.1f, "
-                   "\"bf16_tflop_s\": %.1f}\n",
-                   gpu, copy * 1e-9, gemm * 1e-12);
-    }
-    flush();
-  }
-  void row(const std::string& model, const std::string& what, int batch, double seconds,
-           double floor_seconds) {
-    const double share = floor_seconds / seconds;
-    std::printf("%-15s %-22s %4d %9.1f us  floor %8.1f us  %3.0f %%\n", model.c_str(), what.c_str(),
-                batch, seconds * 1e6, floor_seconds * 1e6, share * 100);
-    if (file_) {
-      std::fprintf(file_,
-                   "{\"part\": \"kernel\", \"model\": \"%s\", \"kernel\": \"%s\", \"batch\": %d, "
-                   "\"us\": %.2f, \"floor_us\": %.2f, \"share\": %.3f}\n",
-                   model.c_str(), what.c_str(), batch, seconds * 1e6, floor_seconds * 1e6, share);
-    }
-    flush();
-  }
-  void failure(const std::string& what, const char* why) {
-    std::printf("FAILED %s: %s\n", what.c_str(), why);
-    if (file_) std::fprintf(file_, "{\"part\": \"failed\", \"what\": \"%s\"}\n", what.c_str());
-    flush();
-    ++failed_;
-  }
-  int failed() const { return failed_; }
-
- private:
-  void flush() {
-    std::fflush(stdout);
-    if (file_) std::fflush(file_);
-  }
-  std::FILE* file_;
-  int failed_ = 0;
-};
 
 /// Makes a matrix directly on the device.
 PackedMatrix random_matrix(Machine& m, int64_t out, int64_t k, WeightType type) {
@@ -491,13 +442,56 @@ void bench_conv(Machine& m, Report& report) {
     Tensor weight({c.channels, c.channels, 7}, DType::kF32);
     for (int64_t i = 0; i < weight.view().count(); ++i)
       weight.f32()[i] = static_cast<float>(i * 37 % 1000) * 1e-4f - 0.05f;
-    const PackedConv1d w = PackedConv1d::pack(weight).on_device(Device::kCuda);
     const Tensor x = m.random({c.rows + 6, c.channels}, DType::kF32);
     const Tensor out({c.rows, c.channels}, DType::kF32, Device::kCuda);
-    const double s = time_of(m, 8, [&](int) { syrinx::conv1d(m.ctx, w, x, out); });
-    // The limit for f32 without tensor cores is 67 TFLOP/s (datasheet of an H200).
     const double flops = 2.0 * c.rows * c.channels * c.channels * 7;
-    report.row("codec", "conv k7 c" + std::to_string(c.channels) + " f32", 1, s, flops / 67e12);
+    for (const WeightType type : {WeightType::kF32, WeightType::kBF16}) {
+      const PackedConv1d w = PackedConv1d::pack(weight, {}, 1, type).on_device(Device::kCuda);
+      const double s = time_of(m, 8, [&](int) { syrinx::conv1d(m.ctx, w, x, out); });
+      // The limit for f32 without tensor cores is 67 TFLOP/s (datasheet of an H200).
+      report.row("codec", concat("conv k7 c", c.channels, " ", weight_type_name(type)), 1, s,
+                 flops / (type == WeightType::kF32 ? 67e12 : m.gemm_flops));
+    }
+  }
+}
+
+/// Measures the experts of a layer of Qwen3-Omni's thinker and talker. The ideal time reads the
+/// experts that rows choose independently of each other.
+void bench_experts(Machine& m, Report& report) {
+  struct Case {
+    const char* name;
+    int hidden, inner, top;
+  };
+  constexpr int kExperts = 128, kCalls = 8;
+  for (const Case& c : {Case{"omni-thinker", 2048, 768, 8}, Case{"omni-talker", 1024, 384, 6}}) {
+    Tensor up({c.inner, c.hidden}, DType::kF32), down({c.hidden, c.inner}, DType::kF32);
+    for (int64_t i = 0; i < up.view().count(); ++i)
+      up.f32()[i] = down.f32()[i] = static_cast<float>(i * 37 % 1000) * 1e-4f - 0.05f;
+    for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
+      const PackedLinear first = PackedLinear::pack_gated({up}, {up}, type);
+      const PackedLinear second = PackedLinear::pack(down, type);
+      std::vector<PackedLinear> ups, downs;
+      for (int e = 0; e < kExperts; ++e) {
+        ups.push_back(first.on_device(Device::kCuda));
+        downs.push_back(second.on_device(Device::kCuda));
+      }
+      std::vector<const PackedLinear*> up_of, down_of;
+      for (int e = 0; e < kExperts; ++e) up_of.push_back(&ups[e]), down_of.push_back(&downs[e]);
+      const ExpertTable table(up_of, down_of);
+      for (const int batch : kBatches) {
+        const Tensor x = m.random({batch, c.hidden}, DType::kF32);
+        const Tensor logits = m.random({int64_t{kCalls} * batch, kExperts}, DType::kF32);
+        const Tensor out = m.random({batch, c.hidden}, DType::kF32);
+        const double s = time_of(m, kCalls, [&](int i) {
+          const View own = logits.view().slice(int64_t{i} * batch, int64_t{i + 1} * batch);
+          syrinx::add_experts(m.ctx, table, x, own, c.top, true, out);
+        });
+        const double unused = std::pow(1 - static_cast<double>(c.top) / kExperts, batch);
+        report.row(c.name, concat("experts ", weight_type_name(type)), batch, s,
+                   floor_of(m, (1 - unused) * static_cast<double>(kExperts) *
+                                   static_cast<double>(first.bytes() + second.bytes())));
+      }
+    }
   }
 }
 
@@ -557,6 +551,7 @@ int run(int count, char** arguments) {
   each("prefill", [&](const Model& model) { bench_prefill(m, report, model); });
   each("sample", [&](const Model& model) { bench_sample(m, report, model); });
   if (wanted("conv")) attempt(report, "conv", [&] { bench_conv(m, report); });
+  if (wanted("experts")) attempt(report, "experts", [&] { bench_experts(m, report); });
   return report.failed() == 0 ? 0 : 1;
 }
 
