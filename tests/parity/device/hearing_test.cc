@@ -38,8 +38,9 @@ class TranscribesOnGpu : public CheckpointOnGpu {
   using Window = whisper::Window;
 
   /// Submits tasks together, and waits for all of them.
-  static void run(Device device, std::span<const std::shared_ptr<FamilyTask>> tasks) {
-    const std::shared_ptr<const Pipeline> model = load(GetParam(), device);
+  static void run(Device device, std::span<const std::shared_ptr<FamilyTask>> tasks,
+                  WeightType weights = WeightType::kF32) {
+    const std::shared_ptr<const Pipeline> model = load(GetParam(), device, weights);
     for (const Node& node : model->graph().nodes())
       EXPECT_EQ(node.ar ? node.ar->device() : node.chunk->device(), device) << node.name;
     Engine engine(model, {.threads = 2});
@@ -62,7 +63,8 @@ class TranscribesOnGpu : public CheckpointOnGpu {
     return static_cast<const whisper::Whisper&>(*model).config();
   }
   /// Transcribes windows with these numbers of samples.
-  static std::vector<std::shared_ptr<Window>> heard(Device device, std::vector<int> lengths) {
+  static std::vector<std::shared_ptr<Window>> heard(Device device, std::vector<int> lengths,
+                                                    WeightType weights = WeightType::kF32) {
     std::vector<std::shared_ptr<Window>> windows;
     for (const int length : lengths) {
       WhisperRecording recording(static_cast<int>(config().encoder.mels));
@@ -72,12 +74,12 @@ class TranscribesOnGpu : public CheckpointOnGpu {
       windows.back()->audio.rows = windows.back()->audio.frames / 2 + 5;
       windows.back()->keep_rows = true;
     }
-    run(device, std::vector<std::shared_ptr<FamilyTask>>(windows.begin(), windows.end()));
+    run(device, std::vector<std::shared_ptr<FamilyTask>>(windows.begin(), windows.end()), weights);
     return windows;
   }
 };
 
-TEST_P(TranscribesOnGpu, AsOnTheCpuAloneAndInACrowd) {
+TEST_P(TranscribesOnGpu, AsOnTheCpu) {
   const int length = 16000;
   const whisper::Heard want = heard(Device::kCpu, {length})[0]->heard;
   const whisper::Heard got = heard(kGpu, {length})[0]->heard;
@@ -90,10 +92,17 @@ TEST_P(TranscribesOnGpu, AsOnTheCpuAloneAndInACrowd) {
   for (size_t i = 0; i < want.rows->size(); ++i)
     worst = worse(worst, std::fabs((*got.rows)[i] - (*want.rows)[i]));
   EXPECT_LT(worst, 1e-4f);
-  const auto crowd = heard(kGpu, {length, length / 2, length});
-  for (const size_t i : {0, 2}) {
-    EXPECT_EQ(crowd[i]->heard.ids, got.ids) << i;
-    EXPECT_TRUE(*crowd[i]->heard.rows == *got.rows) << i;
+}
+
+TEST_P(TranscribesOnGpu, TheSameAloneAndInACrowd) {
+  const int length = 16000;
+  for (const WeightType weights : {WeightType::kF32, WeightType::kBF16}) {
+    const whisper::Heard alone = heard(kGpu, {length}, weights)[0]->heard;
+    const auto crowd = heard(kGpu, {length, length / 2, length}, weights);
+    for (const size_t i : {0, 2}) {
+      EXPECT_EQ(crowd[i]->heard.ids, alone.ids) << weight_type_name(weights);
+      EXPECT_TRUE(*crowd[i]->heard.rows == *alone.rows) << weight_type_name(weights);
+    }
   }
 }
 
