@@ -201,17 +201,28 @@ View VoxtralCodec::dequantise(StepContext& ctx, std::span<const CodecJob> jobs,
                               const CodecPass& pass) const {
   const int64_t q = config_.codebooks, width = config_.codebook_dim;
   const View latents = take_rows(ctx, pass.frames(), config_.latent());
+  const Arena::Mark host_mark(ctx.host);
+  const std::span<float> rows = take_array<float>(ctx, latents.count());
   const auto top = static_cast<float>(config_.levels - 1);
   for (const PassPart& part : pass.parts()) {
     const int32_t* code = jobs[part.job].codes.data() + part.from * q;
-    float* to = latents.f32() + part.begin * config_.latent();
+    float* to = rows.data() + part.begin * config_.latent();
     for (int64_t i = 0; i < part.frames; ++i) {
       to = std::copy_n(table_.f32() + *code++ * width, width, to);
       for (int64_t a = 0; a < config_.acoustic(); ++a)
         *to++ = static_cast<float>(*code++) * 2 / top - 1;
     }
   }
+  store(ctx, rows, latents);
   return latents;
+}
+
+void VoxtralCodec::move_to(Device device) {
+  first_.move_to(device);
+  for (CausalConvTranspose1d& raise : raises_)
+    if (raise.bytes() > 0) raise.move_to(device);
+  for (StreamDecoder& net : nets_) net.move_to(device);
+  last_.move_to(device);
 }
 
 size_t VoxtralCodec::bytes() const {

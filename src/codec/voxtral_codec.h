@@ -2,8 +2,8 @@
 // number of codes that are rounded numbers. Causal convolutions that multiply the rate alternate
 // with causal transformers, whose windows are short and whose scores get slopes (ALiBi). The last
 // convolution makes rows of `patch` samples. A stream has the same bits for any division into
-// chunks, and does not depend on the other streams of a call. CPU only. Const after construction,
-// shared by threads; a state is used by one call at a time. Layout and names:
+// chunks, and does not depend on the other streams of a call. Const after construction, shared by
+// threads; a state is used by one call at a time. Layout and names:
 // vllm-omni:vllm_omni/model_executor/models/voxtral_tts/voxtral_tts_audio_tokenizer.py. T frames,
 // A codes after the first of a frame, V choices of the first code, L levels of the others.
 #pragma once
@@ -54,8 +54,12 @@ class VoxtralCodec {
   const VoxtralCodecConfig& config() const { return config_; }
   CodecState open() const;
   /// Decodes frames of a code in [0, V), then A codes in [0, L), to samples in about [-1, 1], not
-  /// clipped. Throws InternalError for a code that is out of range.
+  /// clipped. On a GPU, the samples are ready after synchronize(). Throws InternalError for a code
+  /// that is out of range.
   void run(StepContext& ctx, std::span<const CodecJob> jobs) const;
+  /// Moves the network to a GPU. Streams opened afterwards are on the GPU.
+  void move_to(Device device);
+  Device device() const { return first_.device(); }
   size_t bytes() const;
 
  private:

@@ -55,7 +55,7 @@ VoxtralTts::VoxtralTts(const LoadSpec& spec)
       // The head of text, the codec's encoder and a constant, which some files have.
       {"output.weight", "audio_tokenizer.input_proj.*", "audio_tokenizer.encoder_blocks.*",
        "acoustic_transformer.time_embedding.inv_freq"});
-  move_networks(spec, "ar", *lm);
+  move_networks(spec, "ar", *lm, "codec", *codec);
   spoken_ = spoken_model(config_);
   name("voxtral_tts", spec, "CC-BY-NC-4.0 (not for commercial use)");
   info_.speech.languages = {"auto"};

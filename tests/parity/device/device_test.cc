@@ -68,8 +68,7 @@ const Model kModels[] = {
 
 /// Models whose flow, vocoder or codec runs on the CPU.
 constexpr std::string_view kCodecsOnCpu[] = {"cosyvoice2",       "cosyvoice3", "chatterbox",
-                                             "chatterbox_turbo", "opuslm",     "glm4_voice",
-                                             "voxtral_tts"};
+                                             "chatterbox_turbo", "opuslm",     "glm4_voice"};
 
 std::string golden_dir(const Model& model) {
   const size_t slash = model.dir.find('/');
