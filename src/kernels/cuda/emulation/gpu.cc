@@ -76,7 +76,8 @@ struct Machine {
   char* memory = nullptr;
   std::vector<Fiber> fibers;
   void* scheduler = nullptr;
-  int current = 0, step = 1, end = 0;  // fibers run from `current` to `end`, in steps of `step`
+  int current = 0;
+  int first = 0, step = 1;  // of the order of fibers in this round
   Group block, warps[kThreads / kWarp];
   const std::function<void()>* body = nullptr;
   const char* name = "";
@@ -97,9 +98,14 @@ Machine& machine() {
   return *current_machine();
 }
 
-/// Returns the first fiber from `i` on that can run in this round; `end` if no fiber can run.
-int ready_from(const Machine& m, int i) {
-  while (i != m.end && m.fibers[i].state != State::kReady) i += m.step;
+/// Returns the next fiber after `i` that can run in this round; -1 if no fiber can run.
+int ready_after(const Machine& m, int i) {
+  const int count = static_cast<int>(m.fibers.size());
+  do {
+    i += m.step;
+    if (i >= count) i -= count;
+    if (i == m.first) return -1;
+  } while (m.fibers[i].state != State::kReady);
   return i;
 }
 
@@ -120,8 +126,8 @@ void pause(State why) {
     ++warp.done, ++m.block.done;
   else
     ++(why == State::kAtWarp ? warp : m.block).at_barrier;
-  const int next = ready_from(m, m.current + m.step);
-  if (next == m.end)
+  const int next = ready_after(m, m.current);
+  if (next < 0)
     syrinx_switch_stack(&me.stack, m.scheduler);
   else
     enter(m, next, &me.stack);
@@ -171,18 +177,22 @@ bool release(Group& group, int begin, int count) {
   return true;
 }
 
-/// An order of blocks: begins with `first`, and steps by `step`, modulo the number of blocks.
+/// An order of blocks or threads: begins with `first`, and steps by `step`, modulo their number.
 struct Order {
   uint64_t first, step;
 };
 
-/// Returns a different order for each launch, because kernels must not rely on any order.
-Order next_order(uint64_t blocks) {
-  static uint64_t launches = 0;
-  const uint64_t mixed = ++launches * 0x9e3779b97f4a7c15u >> 20;
-  uint64_t step = mixed % blocks;
-  while (std::gcd(step, blocks) != 1) ++step;
-  return {mixed % blocks, step};
+/// Returns a different order for each launch, and for each round of a block's threads, because
+/// kernels must not rely on any order. SYRINX_EMULATED_ORDER: a number that selects other orders.
+Order next_order(uint64_t count) {
+  static uint64_t orders = [] {
+    const char* value = std::getenv("SYRINX_EMULATED_ORDER");
+    return value ? std::strtoull(value, nullptr, 10) << 32 : 0;
+  }();
+  const uint64_t mixed = ++orders * 0x9e3779b97f4a7c15u >> 20;
+  uint64_t step = mixed / count % count;
+  while (std::gcd(step, count) != 1) ++step;
+  return {mixed % count, step % count};
 }
 
 void run_block(int count) {
@@ -190,12 +200,13 @@ void run_block(int count) {
   for (int i = 0; i < count; ++i) prepare(i);
   m.block = {};
   std::fill_n(m.warps, count / kWarp, Group{});
-  for (int round = 0; m.block.done < count; ++round) {
-    m.step = round % 2 ? -1 : 1;
-    m.end = round % 2 ? -1 : count;
-    const int first = ready_from(m, round % 2 ? count - 1 : 0);
-    if (first != m.end) enter(m, first, &m.scheduler);
-    bool moved = first != m.end;
+  while (m.block.done < count) {
+    const Order order = next_order(static_cast<uint64_t>(count));
+    m.first = static_cast<int>(order.first), m.step = static_cast<int>(order.step);
+    const bool ready = m.fibers[m.first].state == State::kReady;
+    const int first = ready ? m.first : ready_after(m, m.first);
+    if (first >= 0) enter(m, first, &m.scheduler);
+    bool moved = first >= 0;
     for (int w = 0; w < count / kWarp; ++w) moved |= release(m.warps[w], w * kWarp, kWarp);
     moved |= release(m.block, 0, count);
     if (!moved) stuck("threads wait at different places");

@@ -1,6 +1,6 @@
 // Emulates a GPU's programming model on the CPU, for tests on machines without a GPU. Every CUDA
 // thread is a fiber. The fibers of a block run in turns on one OS thread until each one reaches the
-// next barrier or exchange of its warp. Their order changes from round to round. Blocks run one
+// next barrier or exchange of its warp. Their order is different in every round. Blocks run one
 // after another, in a different order in every launch. If some threads do not reach a barrier or an
 // exchange, or an access is misaligned, the program ends with a message. The emulation detects
 // wrong indices, missing and divergent barriers and wrong arithmetic. It cannot detect faults of
