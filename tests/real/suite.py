@@ -65,7 +65,9 @@ def main():
             print(f"  FAILED: {each}", flush=True)
         passed, failed = passed + (not faults), failed + bool(faults)
         kept = dict(date=datetime.date.today().isoformat(), minutes=(time.monotonic() - began) / 60, result=result)
-        (results / f"{part}.json").write_text(json.dumps(kept, ensure_ascii=False, indent=1))
+        # The authors' code returns some numbers as NumPy's.
+        text = json.dumps(kept, ensure_ascii=False, indent=1, default=lambda number: number.item())
+        (results / f"{part}.json").write_text(text)
     page.write(results, fetch.HERE.parents[1] / "docs" / "real.md")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     sys.exit(failed > 0)
