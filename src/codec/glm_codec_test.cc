@@ -113,8 +113,8 @@ class GlmFlowGolden : public testing::Test {
       : golden_(glm_golden("decoder.safetensors")),
         weights_(open_weights(glm_golden("checkpoint/glm-4-voice-decoder/flow.pt"))) {
     config_.vocab = 64, config_.width = 16, config_.heads = 2, config_.ffn = 24;
-    config_.layers = 2, config_.mel = 16, config_.speaker = 24, config_.channels = 8;
-    config_.unet_heads = 2, config_.unet_head_dim = 8, config_.blocks = 1, config_.middle = 1;
+    config_.layers = 2, config_.mel = 16, config_.speaker = 24;
+    config_.unet = {.channels = 8, .heads = 2, .head_dim = 8, .blocks = 1, .middle = 1};
     weights_.build([&] { flow_.emplace(config_, weights_, WeightType::kF32); });
     const View codes = golden_.view("codes");
     codes_.assign(codes.i32(), codes.i32() + codes.count());

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "codec/unet_config.h"
+
 namespace syrinx {
 
 struct GlmFlowConfig {
@@ -12,12 +14,9 @@ struct GlmFlowConfig {
   int64_t regulators = 4;  ///< number of convolutions after the interpolation
   int64_t mel = 80, speaker = 192;
   float token_rate = 12.5f;  ///< tokens per second
-  // Sizes of the estimator, a U-Net of two levels.
-  int64_t channels = 256, unet_heads = 8, unet_head_dim = 64;
-  int64_t blocks = 4;     ///< transformer blocks after each resnet
-  int64_t middle = 12;    ///< resnets between the U-Net's two halves
-  int64_t steps = 10;     ///< steps of Euler's method, along a cosine schedule
-  float guidance = 0.7f;  ///< g in (1 + g) conditioned - g unconditioned
+  UnetConfig unet;           ///< the estimator, of two levels
+  int64_t steps = 10;        ///< steps of Euler's method, along a cosine schedule
+  float guidance = 0.7f;     ///< g in (1 + g) conditioned - g unconditioned
 
   // The authors' code has these two values as constants.
   static constexpr float kSampleRate = 22050, kHop = 256;

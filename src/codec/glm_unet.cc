@@ -37,7 +37,7 @@ struct GlmUnet::Level {
 GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, const FlowSchedule& schedule,
                  WeightType type)
     : config_(config), kv_type_(type == WeightType::kF32 ? DType::kF32 : DType::kF16) {
-  const int64_t c = config.channels;
+  const int64_t c = config.unet.channels;
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
@@ -49,7 +49,7 @@ GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, const Flow
   halve_ = load_three_taps(weights.scope("down_blocks.0.2.conv"), c, c, type);
   inner_down_ = section("down_blocks.1", c);
   inner_conv_ = load_three_taps(weights.scope("down_blocks.1.2"), c, c, type);
-  for (int64_t i = 0; i < config.middle; ++i)
+  for (int64_t i = 0; i < config.unet.middle; ++i)
     middle_.push_back(section("mid_blocks." + std::to_string(i), c));
   inner_up_ = section("up_blocks.0", 2 * c);
   const Weights doubles = weights.scope("up_blocks.0.2.conv");
@@ -62,27 +62,27 @@ GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, const Flow
 }
 
 GlmUnet::Half GlmUnet::load_half(const Weights& w, int64_t in, WeightType type) const {
-  return {load_three_taps(w.scope("0"), config_.channels, in, type),
-          GroupNorm(w.scope("1"), config_.channels, kUnetGroups, kGlmFlowNormEps)};
+  return {load_three_taps(w.scope("0"), config_.unet.channels, in, type),
+          GroupNorm(w.scope("1"), config_.unet.channels, kUnetGroups, kGlmFlowNormEps)};
 }
 
 GlmUnet::Section GlmUnet::load_section(const Weights& weights, int64_t in, const View& time,
                                        WeightType type) const {
-  const int64_t channels = config_.channels, inner = config_.unet_heads * config_.unet_head_dim;
+  const int64_t channels = config_.unet.channels, inner = config_.unet.inner();
   const Weights r = weights.scope("0");
   Section section;
   section.first = load_half(r.scope("block1.block"), in, type);
   section.second = load_half(r.scope("block2.block"), channels, type);
   section.residual = load_one_tap(r.scope("res_conv"), channels, in, type);
   section.time = take_resnet_time(r, channels, time);
-  for (int64_t i = 0; i < config_.blocks; ++i)
+  for (int64_t i = 0; i < config_.unet.blocks; ++i)
     section.blocks.emplace_back(weights.scope("1", i), channels, inner, type);
   return section;
 }
 
 GlmUnet::Level GlmUnet::level(StepContext& ctx, int64_t frames) const {
-  const KvSpec spec{1, static_cast<int>(config_.unet_heads),
-                    static_cast<int>(config_.unet_head_dim), kv_type_};
+  const KvSpec spec{1, static_cast<int>(config_.unet.heads),
+                    static_cast<int>(config_.unet.head_dim), kv_type_};
   const int64_t pages = kBranches * KvPool::pages_for(frames);
   const View memory =
       ctx.arena.take({pages * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
@@ -99,7 +99,7 @@ GlmUnet::Level GlmUnet::level(StepContext& ctx, int64_t frames) const {
 
 View GlmUnet::run_half(StepContext& ctx, const Half& half, const View& x) const {
   const int64_t rows = x.shape[0] / kBranches;
-  const View out = ctx.arena.take({x.shape[0], config_.channels}, DType::kF32);
+  const View out = ctx.arena.take({x.shape[0], config_.unet.channels}, DType::kF32);
   convolve_each(ctx, half.conv, x, kBranches, out);
   for (int64_t b = 0; b < kBranches; ++b) half.norm(ctx, out.slice(b * rows, (b + 1) * rows));
   activate(ctx, Activation::kMish, out, out);
@@ -109,10 +109,10 @@ View GlmUnet::run_half(StepContext& ctx, const Half& half, const View& x) const 
 void GlmUnet::transform(StepContext& ctx, const MatchaBlock& block, const Level& level,
                         const View& x) const {
   const Arena::Mark mark(ctx.arena);
-  const int heads = static_cast<int>(config_.unet_heads);
-  const int dim = static_cast<int>(config_.unet_head_dim);
+  const int heads = static_cast<int>(config_.unet.heads);
+  const int dim = static_cast<int>(config_.unet.head_dim);
   const int64_t rows = x.shape[0], inner = int64_t{heads} * dim;
-  const View normed = ctx.arena.take({rows, config_.channels}, DType::kF32);
+  const View normed = ctx.arena.take({rows, config_.unet.channels}, DType::kF32);
   const View qkv = ctx.arena.take({rows, 3 * inner}, DType::kF32);
   const View mixed = ctx.arena.take({rows, inner}, DType::kF32);
   block.before_attention(ctx, x, normed);
@@ -126,11 +126,12 @@ void GlmUnet::transform(StepContext& ctx, const MatchaBlock& block, const Level&
 
 View GlmUnet::run_section(StepContext& ctx, const Section& section, int64_t step,
                           const Level& level, const View& input) const {
-  const View x = ctx.arena.take({input.shape[0], config_.channels}, DType::kF32);
+  const View x = ctx.arena.take({input.shape[0], config_.unet.channels}, DType::kF32);
   {
     const Arena::Mark mark(ctx.arena);
     const View h = run_half(ctx, section.first, input);
-    add_bias_inplace(ctx, h, section.time.view().slice(step, step + 1).reshape({config_.channels}));
+    add_bias_inplace(ctx, h,
+                     section.time.view().slice(step, step + 1).reshape({config_.unet.channels}));
     const View second = run_half(ctx, section.second, h);
     linear(ctx, section.residual, input, x);
     add_inplace(ctx, x, second);
@@ -142,7 +143,7 @@ View GlmUnet::run_section(StepContext& ctx, const Section& section, int64_t step
 /// Doubles the rows of each branch by torch's transposed convolution of 4 taps, stride 2 and
 /// padding 1. Drops rows beyond `frames`.
 View GlmUnet::up(StepContext& ctx, const View& x, int64_t frames) const {
-  const int64_t rows = x.shape[0] / kBranches, width = config_.channels;
+  const int64_t rows = x.shape[0] / kBranches, width = config_.unet.channels;
   const View out = ctx.arena.take({kBranches * frames, width}, DType::kF32);
   const Arena::Mark mark(ctx.arena);
   const View bordered = with_borders(ctx, x, kBranches);
@@ -157,7 +158,7 @@ View GlmUnet::up(StepContext& ctx, const View& x, int64_t frames) const {
 void GlmUnet::run(StepContext& ctx, int64_t step, const View& input, const View& out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t rows = input.shape[0], frames = rows / kBranches, half = (frames + 1) / 2;
-  const int64_t channels = config_.channels;
+  const int64_t channels = config_.unet.channels;
   expect_shape("glm_unet", input, {kBranches * frames, in()});
   const Level outer = level(ctx, frames), inner = level(ctx, half);
   const auto convolve = [&](const PackedConv1d& conv, const View& x, int64_t made, int64_t stride) {

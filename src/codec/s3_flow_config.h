@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "codec/unet_config.h"
+
 namespace syrinx {
 
 /// The kinds of transformers that serve as estimators.
@@ -40,12 +42,10 @@ struct S3FlowConfig {
   /// ordered with the latest chunk first and the prompt last. Attention covers its first frames (as
   /// many as the prompt has) and its last `recent` frames.
   int64_t recent = 0;
-  std::optional<DitConfig> dit;  ///< a DiT estimator; if empty, a causal U-Net of these sizes:
-  int64_t channels = 256, unet_heads = 8, unet_head_dim = 64;
-  int64_t blocks = 4;     ///< transformer blocks after each resnet
-  int64_t middle = 12;    ///< resnets between the first and the last resnet
-  int64_t steps = 10;     ///< steps of Euler's method, along a cosine schedule
-  float guidance = 0.7f;  ///< g in (1 + g) conditioned - g unconditioned
+  std::optional<DitConfig> dit;  ///< a DiT estimator; if empty, `unet` is used
+  UnetConfig unet;               ///< the causal estimator, of one level
+  int64_t steps = 10;            ///< steps of Euler's method, along a cosine schedule
+  float guidance = 0.7f;         ///< g in (1 + g) conditioned - g unconditioned
   /// Whether the network is distilled to mean velocities (Chatterbox Turbo). Its steps have
   /// equal lengths, its input includes the end of each step, and it has no unconditioned
   /// branch.

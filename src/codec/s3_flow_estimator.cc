@@ -20,28 +20,28 @@ S3FlowEstimator::S3FlowEstimator(const S3FlowConfig& config, const Weights& weig
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
-  const View time = embed_matcha_times(ctx, weights, schedule, in(), config.channels);
+  const View time = embed_matcha_times(ctx, weights, schedule, in(), config.unet.channels);
   const auto section = [&](const std::string& name, int64_t in, bool conv) {
     sections_.push_back(load_section(weights.scope(name), in, conv, time, type));
   };
   section("down_blocks.0", in(), true);
-  for (int64_t i = 0; i < config.middle; ++i) {
-    section("mid_blocks." + std::to_string(i), config.channels, false);
+  for (int64_t i = 0; i < config.unet.middle; ++i) {
+    section("mid_blocks." + std::to_string(i), config.unet.channels, false);
   }
-  section("up_blocks.0", 2 * config.channels, true);
-  last_ = load_half(weights.scope("final_block.block"), config.channels, type);
-  out_ = load_one_tap(weights.scope("final_proj"), config.mel, config.channels, type);
+  section("up_blocks.0", 2 * config.unet.channels, true);
+  last_ = load_half(weights.scope("final_block.block"), config.unet.channels, type);
+  out_ = load_one_tap(weights.scope("final_proj"), config.mel, config.unet.channels, type);
   const auto sections = std::ssize(sections_);
-  hold({.heads = config.unet_heads,
-        .dim = config.unet_head_dim,
-        .layers = sections * config.blocks,
+  hold({.heads = config.unet.heads,
+        .dim = config.unet.head_dim,
+        .layers = sections * config.unet.blocks,
         .convs = 2 * sections + 3},
        type, max_frames);
 }
 
 S3FlowEstimator::Half S3FlowEstimator::load_half(const Weights& w, int64_t in,
                                                  WeightType type) const {
-  const int64_t out = config_.channels;
+  const int64_t out = config_.unet.channels;
   return {CausalConv1d(w.take("0.weight", {out, in, kTaps}), w.take("0.bias", {out}),
                        {.type = for_convolution(type)}),
           LayerNorm(w.scope("2"), out, kFlowNormEps)};
@@ -50,14 +50,14 @@ S3FlowEstimator::Half S3FlowEstimator::load_half(const Weights& w, int64_t in,
 S3FlowEstimator::Section S3FlowEstimator::load_section(const Weights& weights, int64_t in,
                                                        bool conv, const View& time,
                                                        WeightType type) const {
-  const int64_t channels = config_.channels, inner = config_.unet_heads * config_.unet_head_dim;
+  const int64_t channels = config_.unet.channels, inner = config_.unet.inner();
   const Weights r = weights.scope("0");
   Section section;
   section.resnet.first = load_half(r.scope("block1.block"), in, type);
   section.resnet.second = load_half(r.scope("block2.block"), channels, type);
   section.resnet.residual = load_one_tap(r.scope("res_conv"), channels, in, type);
   section.resnet.time = take_resnet_time(r, channels, time);
-  for (int64_t i = 0; i < config_.blocks; ++i)
+  for (int64_t i = 0; i < config_.unet.blocks; ++i)
     section.blocks.emplace_back(weights.scope("1", i), channels, inner, type);
   section.has_conv = conv;
   if (conv) {
@@ -84,7 +84,7 @@ S3FlowEstimator::State S3FlowEstimator::open(bool whole) const {
 
 View S3FlowEstimator::run_half(StepContext& ctx, const Half& half, Call& call,
                                const View& x) const {
-  const View out = take_rows(ctx, x.shape[0], config_.channels);
+  const View out = take_rows(ctx, x.shape[0], config_.unet.channels);
   convolve(ctx, half.conv, call, x, out);
   half.norm(ctx, out, out);
   activate(ctx, Activation::kMish, out, out);
@@ -94,10 +94,10 @@ View S3FlowEstimator::run_half(StepContext& ctx, const Half& half, Call& call,
 void S3FlowEstimator::transform(StepContext& ctx, const MatchaBlock& block, Call& call,
                                 const View& x) const {
   Arena::Mark mark(ctx.arena);
-  const int heads = static_cast<int>(config_.unet_heads);
-  const int dim = static_cast<int>(config_.unet_head_dim);
+  const int heads = static_cast<int>(config_.unet.heads);
+  const int dim = static_cast<int>(config_.unet.head_dim);
   const int64_t rows = x.shape[0], inner = int64_t{heads} * dim;
-  const View normed = take_rows(ctx, rows, config_.channels);
+  const View normed = take_rows(ctx, rows, config_.unet.channels);
   const View qkv = take_rows(ctx, rows, 3 * inner), mixed = take_rows(ctx, rows, inner);
   block.before_attention(ctx, x, normed);
   linear(ctx, block.qkv, normed, qkv);
@@ -110,7 +110,7 @@ void S3FlowEstimator::transform(StepContext& ctx, const MatchaBlock& block, Call
 /// Runs a section. `skip` gets the output of its blocks, before the section's own convolution.
 View S3FlowEstimator::run_section(StepContext& ctx, const Section& section, Call& call,
                                   const View& input, View* skip) const {
-  const int64_t rows = input.shape[0], channels = config_.channels;
+  const int64_t rows = input.shape[0], channels = config_.unet.channels;
   const View x = take_rows(ctx, rows, channels);
   const View convolved = section.has_conv ? take_rows(ctx, rows, channels) : View{};
   {
@@ -132,7 +132,7 @@ View S3FlowEstimator::run_section(StepContext& ctx, const Section& section, Call
 void S3FlowEstimator::run(StepContext& ctx, int64_t step, const View& input, State& state,
                           const View& out) const {
   Arena::Mark mark(ctx.arena);
-  const int64_t rows = input.shape[0], channels = config_.channels;
+  const int64_t rows = input.shape[0], channels = config_.unet.channels;
   expect_shape("s3_flow estimator", input, {rows, in()});
   Call call{state, step, rows / config_.branches()};
   View skip;

@@ -24,7 +24,7 @@ S3FlowConfig small() {
   S3FlowConfig c;
   c.vocab = 40, c.width = 32, c.heads = 4, c.ffn = 48, c.layers = 2;
   c.chunk = 5;
-  c.channels = 16, c.unet_heads = 2, c.unet_head_dim = 8, c.blocks = 2, c.middle = 2;
+  c.unet = {.channels = 16, .heads = 2, .head_dim = 8, .blocks = 2, .middle = 2};
   return c;
 }
 

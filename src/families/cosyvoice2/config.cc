@@ -101,7 +101,6 @@ S3FlowConfig load_conformer_flow(const HyperYaml& y) {
   y.only_class("flow.decoder.estimator", "CausalConditionalDecoder");
   y.only("flow.encoder.pos_enc_layer_type", "rel_pos_espnet");
   y.only("flow.encoder.selfattention_layer_type", "rel_selfattn");
-  y.only("flow.decoder.estimator.act_fn", "gelu");
   for (const char* key : {"flow.encoder.use_cnn_module", "flow.encoder.macaron_style"}) {
     y.check(key, !y.b(key), "is not supported");
   }
@@ -113,17 +112,8 @@ S3FlowConfig load_conformer_flow(const HyperYaml& y) {
   c.heads = y.i("flow.encoder.attention_heads", 1, 256);
   c.ffn = y.i("flow.encoder.linear_units", 1, kMany);
   c.layers = y.i("flow.encoder.num_blocks", 1, 256);
-  const std::string unet = "flow.decoder.estimator.";
-  y.check(unet + "in_channels", y.i(unet + "in_channels", 1, kMany) == 4 * c.mel,
-          "must be 4 * flow.output_size");
   c.chunk = load_chunk(y, c.ratio);
-  const std::vector<int64_t> channels = y.ints(unet + "channels", 1, kMany);
-  y.check(unet + "channels", channels.size() == 1, "expected one level");
-  c.channels = channels[0];
-  c.unet_heads = y.i(unet + "num_heads", 1, 256);
-  c.unet_head_dim = y.i(unet + "attention_head_dim", 8, 256);
-  c.blocks = y.i(unet + "n_blocks", 1, 64);
-  c.middle = y.i(unet + "num_mid_blocks", 0, 256);
+  c.unet = load_unet_config(y, c.mel, 1);
   return c;
 }
 

@@ -30,7 +30,6 @@ GlmFlowConfig load_flow(const HyperYaml& y) {
   y.only("flow.encoder.input_layer", "linear");
   y.only("flow.encoder.pos_enc_layer_type", "rel_pos_espnet");
   y.only("flow.encoder.selfattention_layer_type", "block_rel_selfattn");
-  y.only("flow.decoder.estimator.act_fn", "gelu");
   y.only("flow.decoder.cfm_params.content.solver", "euler");
   y.only("flow.decoder.cfm_params.content.t_scheduler", "cosine");
   for (const char* key : {"flow.encoder.use_cnn_module", "flow.encoder.macaron_style"})
@@ -52,23 +51,11 @@ GlmFlowConfig load_flow(const HyperYaml& y) {
   c.regulators = std::ssize(ratios);
   y.check("flow.length_regulator.channels", y.i("flow.length_regulator.channels", 1, 1024) == c.mel,
           "must be flow.output_size");
-  const std::string unet = "flow.decoder.estimator.";
-  y.check(unet + "in_channels", y.i(unet + "in_channels", 1, kMostSize) == 4 * c.mel,
-          "must be 4 * flow.output_size");
-  const std::vector<int64_t> channels = y.ints(unet + "channels", 8, kMostSize);
-  y.check(unet + "channels",
-          channels.size() == 2 && channels[0] == channels[1] && channels[0] % 8 == 0,
-          "expected two equal numbers, multiples of 8");
-  c.channels = channels[0];
-  c.unet_heads = y.i(unet + "num_heads", 1, 256);
-  c.unet_head_dim = y.i(unet + "attention_head_dim", 8, 256);
-  c.blocks = y.i(unet + "n_blocks", 1, 64);
-  c.middle = y.i(unet + "num_mid_blocks", 0, 256);
+  c.unet = load_unet_config(y, c.mel, 2);
   c.guidance =
       static_cast<float>(y.f("flow.decoder.cfm_params.content.inference_cfg_rate", 0, 100));
   y.check("flow.output_size", c.mel % 16 == 0, "must be a multiple of 16");
   y.check("flow.encoder.attention_heads", c.width % c.heads == 0, "must divide the width");
-  y.check(unet + "attention_head_dim", c.unet_head_dim % 8 == 0, "must be a multiple of 8");
   return c;
 }
 

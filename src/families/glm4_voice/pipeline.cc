@@ -115,8 +115,8 @@ void Glm4Voice::describe(const LoadSpec& spec) {
   std::ranges::move(describe_lm(*lm_), std::back_inserter(info_.parts));
   info_.parts.push_back(
       {"flow",
-       concat(f.layers, " encoder layers x ", f.width, ", ", (f.middle + 4) * f.blocks,
-              " estimator blocks x ", f.channels, ", ", f.steps, " steps"),
+       concat(f.layers, " encoder layers x ", f.width, ", ", (f.unet.middle + 4) * f.unet.blocks,
+              " estimator blocks x ", f.unet.channels, ", ", f.steps, " steps"),
        flow_->bytes()});
   info_.parts.push_back(
       {"vocoder", concat(config_.hift.hop(), " samples a mel frame"), hift_->bytes()});

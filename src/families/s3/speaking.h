@@ -34,8 +34,8 @@ inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
                   bytes_per_second >> 20, " MB a second of a stream");
   }
   return concat(f.layers, " + ", f.up_layers, " encoder layers x ", f.width, ", ",
-                (f.middle + 2) * f.blocks, " estimator blocks x ", f.channels, ", ", f.steps,
-                " steps; ", bytes_per_second >> 20, " MB a second of a stream");
+                (f.unet.middle + 2) * f.unet.blocks, " estimator blocks x ", f.unet.channels, ", ",
+                f.steps, " steps; ", bytes_per_second >> 20, " MB a second of a stream");
 }
 
 /// A loaded model: a CodecLm, a flow and a vocoder, with the voices that its checkpoint stores. A

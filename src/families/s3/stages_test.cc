@@ -17,7 +17,7 @@ std::string checkpoint(const std::string& file) {
 S3FlowConfig small_flow() {
   S3FlowConfig c;
   c.vocab = 40, c.width = 32, c.heads = 4, c.ffn = 48, c.layers = 2, c.chunk = kChunk;
-  c.channels = 16, c.unet_heads = 2, c.unet_head_dim = 8, c.blocks = 1, c.middle = 1;
+  c.unet = {.channels = 16, .heads = 2, .head_dim = 8, .blocks = 1, .middle = 1};
   return c;
 }
 
