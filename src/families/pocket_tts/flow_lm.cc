@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "families/given_kv.h"
 #include "families/pocket_tts/state.h"
 #include "io/digest.h"
 #include "kernels/embedding.h"
@@ -20,9 +21,8 @@ constexpr uint32_t kNoiseStream = 0;
 
 /// The rows of a batch: voice rows with given keys and values, and the rows after them, which run.
 struct FlowLm::Rows {
-  View x;       // [rows that run, H]
-  View cached;  // [rows with given keys and values, ModelConfig::cache_row()]
-  Ragged run, given;
+  GivenKv kv;
+  View x;                       // [rows that run, H]
   std::span<int32_t> emitting;  // indices of the rows of x that yield a step
 };
 
@@ -71,66 +71,45 @@ void FlowLm::move_to(Device device) {
 }
 
 FlowLm::Rows FlowLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
-  const int64_t width = config_.lm.hidden, count = std::ssize(batch.seqs);
+  const int64_t width = config_.lm.hidden;
   const BatchRows all = fill_rows(ctx, batch, 1);
-  const auto is_cached = [&](int64_t row) {
-    return std::ssize(all.given[size_t(row)]) == config_.cache_row();
-  };
-  // Rows with given keys and values are the first rows of their sequences.
-  const std::span<int32_t> run = take_array<int32_t>(ctx, count + 1);
-  const std::span<int32_t> given = take_array<int32_t>(ctx, count + 1);
-  const std::span<int32_t> given_len = take_array<int32_t>(ctx, count);
-  const std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows);
   Rows out;
+  out.kv = split_given_kv(ctx, batch, all.given, config_.cache_row(), [&](GivenRow vector) {
+    return std::ssize(vector) == config_.cache_row();
+  });
+  const int64_t count = out.kv.run.rows();
+  out.x = take_rows(ctx, count, width);
   out.emitting = take_array<int32_t>(ctx, batch.emits);
-  run[0] = given[0] = 0;
-  int64_t emitting = 0;
-  for (int64_t b = 0; b < count; ++b) {
-    const int32_t begin = batch.ragged.row_begin[size_t(b)];
-    const int32_t end = batch.ragged.row_begin[size_t(b) + 1];
-    int32_t at = begin;
-    while (at < end && is_cached(at)) ++at;
-    given[size_t(b) + 1] = given[size_t(b)] + at - begin;
-    run[size_t(b) + 1] = run[size_t(b)] + end - at;
-    given_len[size_t(b)] = batch.ragged.kv_len[size_t(b)] - (end - at);
-    for (int i = batch.seqs[size_t(b)].emits; i > 0; --i)
-      out.emitting[size_t(emitting++)] = run[size_t(b) + 1] - i;
-  }
-  const Ragged& r = batch.ragged;
-  out.run = resident(ctx, {run, r.kv_len, r.page_table, r.max_pages});
-  out.given = resident(ctx, {given, given_len, r.page_table, r.max_pages});
-
-  out.x = take_rows(ctx, out.run.rows(), width);
-  out.cached = take_rows(ctx, out.given.rows(), config_.cache_row());
   const Arena::Mark mark(ctx.arena);
-  const std::span<float> latents = take_array<float>(ctx, out.run.rows() * config_.latent);
-  int64_t cached = 0, kept = 0;
-  for (int64_t row = 0; row < batch.rows; ++row) {
-    const GivenRow vector = all.given[size_t(row)];
-    if (is_cached(row)) {
-      store(ctx, vector, out.cached.slice(cached, cached + 1));
-      ++cached;
-      continue;
+  const std::span<float> latents = take_array<float>(ctx, count * config_.latent);
+  const std::span<int32_t> ids = take_array<int32_t>(ctx, count);
+  size_t emitting = 0;
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    const int32_t end = batch.ragged.row_begin[b + 1];
+    for (int32_t row = out.kv.running[b]; row < end; ++row) {
+      const GivenRow vector = all.given[size_t(row)];
+      const int32_t at = out.kv.index(b, row);
+      ids[size_t(at)] = all.ids[size_t(row)];
+      if (std::ssize(vector) == config_.latent)
+        std::ranges::copy(vector, latents.data() + at * config_.latent);
     }
-    if (std::ssize(vector) == config_.latent) {
-      std::ranges::copy(vector, latents.data() + kept * config_.latent);
-    }
-    ids[size_t(kept++)] = all.ids[size_t(row)];
+    for (int i = batch.seqs[b].emits; i > 0; --i)
+      out.emitting[emitting++] = out.kv.index(b, end - i);
   }
-  const auto kept_ids = ids.first(size_t(kept));
   if (project_.empty()) {
-    embed_sum(ctx, std::span(&table_, 1), kept_ids, out.x);
+    embed_sum(ctx, std::span(&table_, 1), ids, out.x);
   } else {
-    const View narrow = take_rows(ctx, kept, config_.rank);
-    embed_sum(ctx, std::span(&table_, 1), kept_ids, narrow);
+    const View narrow = take_rows(ctx, count, config_.rank);
+    embed_sum(ctx, std::span(&table_, 1), ids, narrow);
     linear(ctx, project_, narrow, out.x);
   }
-  linear_add(ctx, in_, upload(ctx, {latents.data(), DType::kF32, {kept, config_.latent}}), out.x);
-  kept = 0;
-  for (int64_t row = 0; row < batch.rows; ++row) {
-    const GivenRow vector = all.given[size_t(row)];
-    if (std::ssize(vector) == width) store(ctx, vector, out.x.slice(kept, kept + 1));
-    kept += !is_cached(row);
+  linear_add(ctx, in_, upload(ctx, {latents.data(), DType::kF32, {count, config_.latent}}), out.x);
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    for (int32_t row = out.kv.running[b]; row < batch.ragged.row_begin[b + 1]; ++row) {
+      const GivenRow vector = all.given[size_t(row)];
+      const int64_t at = out.kv.index(b, row);
+      if (std::ssize(vector) == width) store(ctx, vector, out.x.slice(at, at + 1));
+    }
   }
   return out;
 }
@@ -138,13 +117,8 @@ FlowLm::Rows FlowLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 void FlowLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const Rows rows = embed_rows(ctx, batch);
-  const int heads = config_.lm.kv_heads, size = config_.lm.head_dim;
-  for (int layer = 0; layer < config_.lm.layers && rows.given.rows() > 0; ++layer) {
-    const int64_t keys = 2 * layer * config_.kv_width();
-    write_kv(ctx, {rows.cached, keys, heads, size},
-             {rows.cached, keys + config_.kv_width(), heads, size}, batch.kv[0], layer, rows.given);
-  }
-  decoder_.forward(ctx, rows.x, rows.run, batch.kv[0]);
+  rows.kv.write(ctx, batch.kv[0], config_.lm.layers, config_.lm.kv_heads, config_.lm.head_dim);
+  decoder_.forward(ctx, rows.x, rows.kv.run, batch.kv[0]);
   if (batch.emits == 0) return;
   const View last = take_rows(ctx, batch.emits, config_.lm.hidden);
   gather_rows(ctx, rows.x, rows.emitting, last);

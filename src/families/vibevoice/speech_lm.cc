@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "families/given_kv.h"
 #include "families/scatter_rows.h"
 #include "families/vibevoice/state.h"
 #include "kernels/activation.h"
@@ -22,13 +23,13 @@ constexpr float kConnectorEps = 1e-6f;
 
 }  // namespace
 
-/// The rows of a batch by kind. The first rows of a sequence are those of its voice: their keys and
-/// values are copied to the cache. All other rows run through the networks.
+/// The rows of a batch by kind. The first rows of a sequence are those of its voice (GivenKv). All
+/// other rows run through the networks.
 struct SpeechLm::Rows {
   BatchRows all;
-  View x;       // [rows that run, H]
-  View cached;  // [rows of voices, ModelConfig::cache_row()]
-  Ragged run, given, text;
+  GivenKv kv;
+  View x;                             // [rows that run, H]
+  Ragged text;                        // the rows of ids
   std::span<int32_t> texts, latents;  // indices in x of the rows of ids and of latents
   std::span<int32_t> text_ids;        // ids of `texts`
   std::span<int32_t> latent_rows;     // indices in the batch of the rows `latents`
@@ -82,10 +83,10 @@ SpeechLm::Rows SpeechLm::sort_rows(StepContext& ctx, const ArBatch& batch) const
   const int64_t count = std::ssize(batch.seqs), n = batch.rows;
   Rows out;
   out.all = fill_rows(ctx, batch, kTables);
-  const std::span<int32_t> run = take_array<int32_t>(ctx, count + 1);
-  const std::span<int32_t> given = take_array<int32_t>(ctx, count + 1);
+  out.kv = split_given_kv(ctx, batch, out.all.given, config_.cache_row(), [&](GivenRow vector) {
+    return std::ssize(vector) >= config_.cache_row();
+  });
   const std::span<int32_t> text = take_array<int32_t>(ctx, count + 1);
-  const std::span<int32_t> given_len = take_array<int32_t>(ctx, count);
   const std::span<int32_t> text_len = take_array<int32_t>(ctx, count);
   const std::span<int32_t> texts = take_array<int32_t>(ctx, n), ids = take_array<int32_t>(ctx, n);
   const std::span<int32_t> latents = take_array<int32_t>(ctx, n);
@@ -93,19 +94,11 @@ SpeechLm::Rows SpeechLm::sort_rows(StepContext& ctx, const ArBatch& batch) const
   out.emitting = take_array<int32_t>(ctx, batch.emits);
   size_t text_count = 0, latent_count = 0, emitting = 0;
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
-    const int32_t begin = batch.ragged.row_begin[b], end = batch.ragged.row_begin[b + 1];
-    int32_t at = begin;
-    const auto is_cached = [&](int32_t row) {
-      return std::ssize(out.all.given[static_cast<size_t>(row)]) >= config_.cache_row();
-    };
-    while (at < end && is_cached(at)) ++at;
-    given[b + 1] = given[b] + at - begin;
-    run[b + 1] = run[b] + end - at;
-    given_len[b] = batch.ragged.kv_len[b] - (end - at);
+    const int32_t at = out.kv.running[b], end = batch.ragged.row_begin[b + 1];
     text_len[b] = 1;  // without rows of text, nothing reads this length, but it must be valid
     const size_t first_text = text_count;
     for (int32_t row = at; row < end; ++row) {
-      const int32_t index = run[b] + row - at;
+      const int32_t index = out.kv.index(b, row);
       if (!out.all.given[static_cast<size_t>(row)].empty()) {
         latent_rows[latent_count] = row;
         latents[latent_count++] = index;
@@ -120,24 +113,14 @@ SpeechLm::Rows SpeechLm::sort_rows(StepContext& ctx, const ArBatch& batch) const
     if (text_count > first_text) text_len[b] += static_cast<int32_t>(text_count - first_text);
     for (int i = batch.seqs[b].emits; i > 0; --i) {
       const int32_t row = end - i;
-      out.emitting[emitting++] = row < at ? -1 - row : run[b] + row - at;
+      out.emitting[emitting++] = row < at ? -1 - row : out.kv.index(b, row);
     }
   }
   out.texts = texts.first(text_count), out.text_ids = ids.first(text_count);
   out.latents = latents.first(latent_count), out.latent_rows = latent_rows.first(latent_count);
   const Ragged& r = batch.ragged;
-  out.run = resident(ctx, {run, r.kv_len, r.page_table, r.max_pages});
-  out.given = resident(ctx, {given, given_len, r.page_table, r.max_pages});
   out.text = resident(ctx, {text, text_len, r.page_table, r.max_pages});
-  out.x = take_rows(ctx, out.run.rows(), config_.hidden());
-  out.cached = take_rows(ctx, out.given.rows(), config_.cache_row());
-  int64_t cached = 0;
-  for (const GivenRow vector : out.all.given) {
-    if (std::ssize(vector) < config_.cache_row()) continue;
-    store(ctx, vector.first(static_cast<size_t>(config_.cache_row())),
-          out.cached.slice(cached, cached + 1));
-    ++cached;
-  }
+  out.x = take_rows(ctx, out.kv.run.rows(), config_.hidden());
   return out;
 }
 
@@ -174,16 +157,11 @@ void SpeechLm::make_inputs(StepContext& ctx, const ArBatch& batch, const Rows& r
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const Rows rows = sort_rows(ctx, batch);
-  const int heads = config_.speech.kv_heads, size = config_.speech.head_dim;
-  const int layers = config_.text.layers + config_.speech.layers;
-  for (int layer = 0; layer < layers && rows.given.rows() > 0; ++layer) {
-    const int64_t keys = 2 * layer * config_.kv_width();
-    write_kv(ctx, {rows.cached, keys, heads, size},
-             {rows.cached, keys + config_.kv_width(), heads, size}, batch.kv[0], layer, rows.given);
-  }
+  rows.kv.write(ctx, batch.kv[0], config_.text.layers + config_.speech.layers,
+                config_.speech.kv_heads, config_.speech.head_dim);
   make_inputs(ctx, batch, rows);
-  if (rows.run.rows() > 0) {
-    speech_.forward(ctx, rows.x, rows.run, batch.kv[0], config_.text.layers);
+  if (rows.kv.run.rows() > 0) {
+    speech_.forward(ctx, rows.x, rows.kv.run, batch.kv[0], config_.text.layers);
   }
   const int64_t width = config_.hidden();
   const std::span<int32_t> from = take_array<int32_t>(ctx, batch.emits),
