@@ -25,6 +25,7 @@
 #include "families/moss_tts/fixture.h"
 #include "families/omnivoice/fixture.h"
 #include "families/s3/state.h"
+#include "families/vary_latents.h"
 #include "families/voice_of_frames.h"
 #include "families/voxtral_tts/fixture.h"
 #include "families/zonos/fixture.h"
@@ -174,13 +175,6 @@ inline void ask_latents(const nlohmann::json& json, const Safetensors&, SpeechRe
   if (request.voice.name.empty()) request.voice.name = "default";
   request.terms.ignore_stop = json.contains("lengths");
 }
-template <int kNamed>
-void vary_latents(int i, SpeechRequest& other) {
-  if (i % 3 == 1) other.terms.max_frames = 10 + i;
-  if (i % 3 == 1) other.voice.name = kNamed ? "ben" : "default";
-  if (i % 3 == 2) other.sampling.temperature = 0.3f, other.terms.initial_chunk_frames = 1 + i % 5;
-}
-
 inline void ask_qwen3_tts(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
   request.voice.name = json["speaker"].get<std::string>().empty() ? "none" : json["speaker"];
   request.say.language = json["language"];
@@ -463,35 +457,35 @@ inline constexpr GoldenModel kOtherGoldenModels[] = {
      .samples = 3e-4f,  // the authors' code differs from float64 by 9.5e-5
      .ask = golden::ask_latents,
      .read = golden::read_latents,
-     .vary = golden::vary_latents<false>,
+     .vary = golden::vary_voxcpm2,
      .late_text = kSentences},
     {.name = "pocket_tts",
      .family = "pocket_tts",
      .dir = "pocket_tts/golden/distilled",
      .ask = golden::ask_latents,
      .read = golden::read_latents,
-     .vary = golden::vary_latents<false>,
+     .vary = golden::vary_pocket_tts<48>,
      .late_text = kSentences},
     {.name = "pocket_tts_small",
      .family = "pocket_tts",
      .dir = "pocket_tts/golden/small",
      .ask = golden::ask_latents,
      .read = golden::read_latents,
-     .vary = golden::vary_latents<false>,
+     .vary = golden::vary_pocket_tts<24>,
      .late_text = kSentences},
     {.name = "vibevoice",
      .family = "vibevoice",
      .dir = "vibevoice/golden/plain",
      .ask = golden::ask_latents,
      .read = golden::read_latents,
-     .vary = golden::vary_latents<true>,
+     .vary = golden::vary_vibevoice,
      .late_text = "We walked along the river and then, when it was dark, we went “home”. "},
     {.name = "vibevoice_shapes",
      .family = "vibevoice",
      .dir = "vibevoice/golden/other",
      .ask = golden::ask_latents,
      .read = golden::read_latents,
-     .vary = golden::vary_latents<true>,
+     .vary = golden::vary_vibevoice,
      .late_text = "We walked along the river and then, when it was dark, we went “home”. "},
     {.name = "omnivoice",
      .family = "omnivoice",

@@ -1,6 +1,6 @@
-// Tests what every family that speaks text in segments must do: refusals, bounds, late text, rows
-// that a new segment keeps, and the same bits alone and in batches. kSpokenFamilies has a row per
-// family. Tests of what only one family does are in its folder.
+// Tests what every family that speaks text in segments must do: bounds, late text, keys,
+// companions, and rows that a new segment keeps. kSpokenFamilies has a row per family. Tests of
+// what only one family does are in its folder.
 #include <gtest/gtest.h>
 
 #include "families/chatterbox/pipeline.h"
@@ -13,10 +13,11 @@
 #include "families/higgs/pipeline.h"
 #include "families/opuslm/pipeline.h"
 #include "families/orpheus/pipeline.h"
+#include "families/qwen3_tts/pipeline.h"
 #include "families/voxtral_tts/pipeline.h"
 #include "families/zonos/fixture.h"
 #include "families/zonos/pipeline.h"
-#include "model/same_steps.h"
+#include "model/step_runner.h"
 
 namespace syrinx {
 namespace {
@@ -68,6 +69,8 @@ constexpr SpokenFamily kSpokenFamilies[] = {
      "chatterbox_turbo/golden/checkpoint", 2, 1000},
     {"voxtral_tts", load_as<voxtral_tts::VoxtralTts>, "voxtral_tts/golden/small/checkpoint", 38,
      1000, false, nullptr, 1},
+    {"qwen3_tts", load_as<qwen3_tts::Qwen3Tts>, "qwen3_tts/golden/projected/checkpoint", 9, 9000,
+     false, nullptr, 142},
 };
 
 class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
@@ -88,7 +91,6 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
       text += "The quick brown fox jumps over the lazy dog. ";
     return text;
   }
-  bool takes_late_text() const { return model_->info().speech.late_text != LateText::kNone; }
   std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
     return open_only(*model_, request);
   }
@@ -152,28 +154,6 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
   std::vector<int32_t> frames_;
 };
 
-TEST_P(SpokenFamilies, RefusesWhatItLacks) {
-  const auto refused = [&](auto change) {
-    SpeechRequest request = say("Hello.");
-    change(request);
-    return refusal_of(*model_, request).param;
-  };
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.text = " \n "; }), "input");
-  if (!model_->info().offers.has("instructions")) {
-    EXPECT_EQ(refused([](SpeechRequest& r) { r.say.instructions = "whisper"; }), "instructions");
-  }
-  if (!takes_late_text()) {
-    EXPECT_EQ(refused([](SpeechRequest& r) { r.say.open = true; }), "input");
-  }
-  EXPECT_EQ(refused([&](SpeechRequest& r) {
-              r.sampling.guidance = model_->info().offers.has("guidance") ? 101.f : 2.f;
-            }),
-            "guidance");
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.in_prompt = false; }), "text_in_prompt");
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.voice.name = "unheard of"; }), "voice");
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.language = "klingon"; }), "language");
-}
-
 TEST_P(SpokenFamilies, ALongTextIsSpokenInSegmentsThatKeepTheirRows) {
   SpeechRequest request = say(long_text());
   if (GetParam().guided) request.sampling.guidance = 2.f;
@@ -230,7 +210,7 @@ TEST_P(SpokenFamilies, ASegmentThatEndedLeavesTheRestOfTheBound) {
 }
 
 TEST_P(SpokenFamilies, LateTextIsTheSameHoweverItComes) {
-  if (!takes_late_text()) return;
+  if (model_->info().speech.late_text != LateText::kSentence) return;
   const std::string text =
       "Hello there, this is the first of the sentences that are to be said at last. "
       "How are you today, and how is everybody else at home? I am fine.";
@@ -253,19 +233,6 @@ TEST_P(SpokenFamilies, LateTextIsTheSameHoweverItComes) {
   const auto whole = prompts(text.size());
   EXPECT_GE(std::ssize(whole), GetParam().late_segments);
   for (const size_t piece : {1, 7, 50}) EXPECT_EQ(prompts(piece), whole) << piece;
-}
-
-TEST_P(SpokenFamilies, LateTextThatNeverComesIsRefused) {
-  if (!takes_late_text()) return;
-  SpeechRequest request = say(" ");
-  request.say.open = true;
-  const auto state = open(request);
-  EXPECT_FALSE(state->ready());
-  EXPECT_EQ(state->prompt_rows(), 1);
-  const Status nothing = state->append_text("\n", true);
-  ASSERT_FALSE(nothing.ok());
-  EXPECT_EQ(nothing.error().param, "input");
-  EXPECT_FALSE(state->append_text("more", true).ok()) << "the text is complete";
 }
 
 TEST_P(SpokenFamilies, EachRowOfAPromptHasItsKey) {
@@ -320,28 +287,6 @@ TEST_P(SpokenFamilies, OtherFramesHaveOtherKeys) {
   int differ = 0;
   for (size_t i = 0; i < one.size(); ++i) differ += one[i] != other[i];
   EXPECT_EQ(differ, 1);
-}
-
-TEST_P(SpokenFamilies, TheSameBitsAloneAndInCompany) {
-  std::vector<SpeechRequest> requests;
-  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"}) {
-    requests.push_back(say(text));
-    requests.back().terms.ignore_stop = true;
-    requests.back().terms.max_frames = 60;
-  }
-  requests[1].sampling.repetition_penalty = 1.2f;
-  requests[2].sampling.temperature = 0.8f, requests[2].sampling.top_p = 0.9f;
-  requests.push_back(requests[0]);
-  if (GetParam().hear) GetParam().hear(requests.back(), 9);
-  expect_same_alone_and_in_a_batch(*model_, requests, 10);
-}
-
-TEST_P(SpokenFamilies, ADroppedCacheIsMadeAgain) {
-  SpeechRequest request = say("Hello there, how are you?");
-  request.terms.ignore_stop = true;
-  request.terms.max_frames = 60;
-  if (GetParam().hear) GetParam().hear(request, 9);
-  expect_a_dropped_cache_made_again(*model_, request);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SpokenFamilies, testing::ValuesIn(kSpokenFamilies),

@@ -465,26 +465,9 @@ TEST_F(BagpiperTest, OfSeveralChannelsTheFirstIsHeard) {
 }
 
 TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
-  const auto fault = [](const ModelDir& dir) -> std::string {
-    try {
-      Bagpiper model({dir.path(), "x"});
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
+  const auto fault = [](const ModelDir& dir) {
+    return load_fault_of([&] { Bagpiper({dir.path(), "x"}); });
   };
-  // Removes one tensor of each: the tower, the adaptor, the model and its codec.
-  for (const std::string part :
-       {"multimodal_io_dict.continuous_audio.model.audio_tower.layers.0.self_attn.k_proj.weight",
-        "adaptor.continuous_audio.weight", "model.layers.1.self_attn.q_norm.weight",
-        "stream_emb.weight",
-        "multimodal_io_dict.discrete_audio.codec_model.acoustic_decoder.block.0.conv_t1.bias"}) {
-    const ModelDir dir;
-    misname_tensor(dir.path("model.pt"), part);
-    const std::string told = fault(dir), name = "module." + part;
-    EXPECT_NE(told.find(name), std::string::npos) << told;
-    EXPECT_NE(told.find(name.substr(0, name.size() - 1) + "_"), std::string::npos) << told;
-  }
   {
     const ModelDir dir;
     auto json = nlohmann::json::parse(slurp(dir.path("config.json")));

@@ -35,16 +35,6 @@ std::unique_ptr<Sequence> open(const SpeechRequest& request) {
   return opened.ok() ? opened.take().only() : nullptr;
 }
 
-TEST(CosyVoice2, ListsItsVoicesAndParts) {
-  const PipelineInfo& info = model().info();
-  ASSERT_EQ(info.speech.voices.size(), 3u);
-  EXPECT_EQ(info.speech.default_voice, "fox");
-  EXPECT_EQ(info.speech.sample_rate, 24000);
-  EXPECT_DOUBLE_EQ(info.speech.frame_rate, 25);
-  EXPECT_EQ(model().graph().links()[1].policy.lookahead, 10);
-  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
-}
-
 TEST(CosyVoice2, DefaultsAreTheAuthors) {
   const auto state = open(hello());
   const SampleParams& p = state->sampling(0);
@@ -159,15 +149,7 @@ std::vector<int32_t> prompt_of(const SpeechRequest& request) {
   return {ids.begin(), ids.end()};
 }
 
-TEST(CosyVoice3, ListsItsVoicesAndParts) {
-  const PipelineInfo& info = third().info();
-  EXPECT_EQ(info.family, "cosyvoice3");
-  EXPECT_EQ(info.speech.voices.size(), 3u);
-  EXPECT_EQ(info.speech.sample_rate, 24000);
-  EXPECT_EQ(third().graph().links()[1].policy.lookahead, 3) << "5 mel frames";
-  EXPECT_EQ(third().config().mel_top_hz, 12000);
-  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
-}
+TEST(CosyVoice3, TheMelEndsAtHalfTheRate) { EXPECT_EQ(third().config().mel_top_hz, 12000); }
 
 TEST(CosyVoice3, LongSilenceIsLeftOutAsByItsAuthors) {
   nlohmann::json golden;

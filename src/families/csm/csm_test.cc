@@ -112,14 +112,6 @@ TEST_F(CsmTest, ASegmentMayBeFull) {
             model_.turn(0, half + half.substr(0, half.size() - 1)));
 }
 
-TEST_F(CsmTest, RefusesWhatItCannotSay) {
-  for (const char* voice : {"nobody", "-1", "1000", "1x", "99999999999999"}) {
-    SpeechRequest r = request("Hello.");
-    r.voice.name = voice;
-    EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound) << voice;
-  }
-}
-
 TEST_F(CsmTest, RefusesInvalidContext) {
   const auto refused = [&](const ContextTurn& turn) {
     SpeechRequest r = request("Hello.");
@@ -316,15 +308,6 @@ TEST(CsmLoad, TakesTheLayoutOfTransformersBesideTheAuthors) {
   EXPECT_EQ(copy.fault(), "") << "the index has its usual name";
   std::filesystem::remove(copy.dir.path("transformers.safetensors.index.json"));
   EXPECT_NE(copy.fault().find("authors' own layout"), std::string::npos) << copy.fault();
-}
-
-TEST_F(CsmTest, DescribesItself) {
-  const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.family, "csm");
-  EXPECT_EQ(info.speech.default_voice, "0");
-  EXPECT_EQ(info.speech.sample_rate, 24000);
-  EXPECT_EQ(info.speech.late_text, LateText::kSentence);
-  EXPECT_TRUE(info.speech.context);
 }
 
 }  // namespace

@@ -98,9 +98,6 @@ TEST_F(MossTtsTest, AShortTextBeginsWhenItIsComplete) {
   for (int pos = 0; pos < whole->prompt_rows(); ++pos) {
     EXPECT_EQ(row(*late, pos), row(*whole, pos)) << pos;
   }
-  SpeechRequest empty = request("");
-  empty.say.open = true;
-  EXPECT_FALSE(open_only(model_, empty)->append_text(" ", true).ok());
 }
 
 /// The next turn of a conversation continues the rows of this turn, so the cache is kept.
@@ -169,16 +166,6 @@ TEST_F(MossTtsTest, RulesAndBounds) {
 }
 
 TEST_F(MossTtsTest, Refusals) {
-  EXPECT_EQ(refusal(request(" \n")).param, "input");
-  SpeechRequest r = request("Hello.");
-  r.say.in_prompt = true;
-  EXPECT_EQ(refusal(r).param, "text_in_prompt");
-  r = request("Hello.");
-  r.sampling.guidance = 2.f;
-  EXPECT_EQ(refusal(r).param, "guidance");
-  r = request("Hello.");
-  r.voice.name = "anna";
-  EXPECT_EQ(refusal(r).param, "voice");
   const auto context = [&](ContextTurn turn) {
     SpeechRequest with = request("Hello.");
     with.say.context = {std::move(turn)};
@@ -191,7 +178,7 @@ TEST_F(MossTtsTest, Refusals) {
   EXPECT_NE(context({"user", "hi", frames(2, 64)}).find("code 64"), std::string::npos);
   EXPECT_NE(context({"user", "hi", {1, 2}}).find("not whole frames"), std::string::npos);
   EXPECT_NE(context({"user", "hi", frames(1100)}).find("context length"), std::string::npos);
-  r = request("Hello.");
+  SpeechRequest r = request("Hello.");
   r.voice.data = voice_of_frames("moss_tts", frames(2), 3);
   EXPECT_EQ(refusal(r).param, "voice");
   std::string text;
@@ -216,14 +203,6 @@ TEST_F(MossTtsTest, ARecordingBecomesTheVoiceOfTheGolden) {
   EXPECT_EQ(voice->family, "moss_tts");
   ASSERT_TRUE(voice->find("codes"));
   EXPECT_EQ(ints(*voice->find("codes")), ints(golden.view("voice")));
-}
-
-TEST_F(MossTtsTest, DescribesItself) {
-  const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.family, "moss_tts");
-  EXPECT_EQ(info.speech.sample_rate, 8000);
-  EXPECT_EQ(info.speech.late_text, LateText::kToken);
-  EXPECT_TRUE(info.speech.context);
 }
 
 }  // namespace

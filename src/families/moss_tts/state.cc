@@ -20,17 +20,6 @@ SampleParams drawing(const SpeechRequest& request) {
                request);
 }
 
-Status check_absent(const SpeechRequest& request) {
-  if (request.say.in_prompt == true) {
-    return Error{ErrorCode::kUnsupported, "the model reads its text beside the audio",
-                 "text_in_prompt"};
-  }
-  if (request.sampling.guidance) {
-    return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
-  }
-  return ok_status();
-}
-
 Error too_long(int64_t rows, int64_t positions, const char* what, const char* param) {
   return {ErrorCode::kInvalid,
           concat(what, " take ", rows, " positions, but the model has only ", positions), param};
@@ -52,7 +41,6 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Prompter& prompter,
                                               const SpeechRequest& request) {
-  if (Status fault = check_absent(request); !fault) return fault.error();
   if (is_blank(request.say.text) && !request.say.open) return nothing_to_say();
   std::unique_ptr<State> state(new State(config, prompter, request));
   if (Status fault = state->add_past(request); !fault) return fault.error();

@@ -79,13 +79,6 @@ TEST_F(OrpheusTest, DefaultsAndBounds) {
   EXPECT_EQ(keys[0], static_cast<uint64_t>(state->prompt_ids()[0]));
 }
 
-TEST_F(OrpheusTest, NamesItsVoicesWhereItLacksOne) {
-  SpeechRequest request = plain("Hello.");
-  request.voice.name = "nobody";
-  EXPECT_EQ(refusal(request).code, ErrorCode::kNotFound);
-  EXPECT_NE(refusal(request).message.find("tara"), std::string::npos);
-}
-
 TEST_F(OrpheusTest, ControlTokensInTextArePlainText) {
   const std::vector<int32_t> said = ids(plain("a<|eot_id|>b<custom_token_2>"));
   EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().behind.front()), 1);
@@ -217,17 +210,6 @@ TEST(OrpheusEditions, Maya1SpeaksAsDescribed) {
   EXPECT_GT(prompt_of(model, request).size(), 60u) << "there is always a description";
 }
 
-TEST(OrpheusClaims, TheVocabularyDecides) {
-  const auto claimed = [](const char* text) { return claims(Config::parse(text, "config.json")); };
-  EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156940})"));
-  EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156938})"));
-  EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156951})")) << "Veena";
-  EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156960})")) << "Maya1";
-  EXPECT_FALSE(claimed(R"({"model_type": "llama", "vocab_size": 128256})"));
-  EXPECT_FALSE(claimed(R"({"model_type": "qwen2", "vocab_size": 156940})"));
-  EXPECT_FALSE(claimed(R"({"vocab_size": 156940})"));
-}
-
 /// A copy of the small checkpoint that a test changes. fault(): the error of loading it, if any.
 struct Copy : CheckpointCopy {
   Copy() : CheckpointCopy(checkpoint()) {}
@@ -249,16 +231,6 @@ TEST(OrpheusLoad, NamesTheCodecThatIsMissing) {
                         std::filesystem::copy_options::recursive);
   EXPECT_EQ(copy.fault(), "");
   ::unsetenv("HF_HUB_CACHE");
-}
-
-TEST_F(OrpheusTest, DescribesItself) {
-  const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.family, "orpheus");
-  EXPECT_EQ(info.speech.default_voice, "tara");
-  EXPECT_EQ(info.speech.sample_rate, 24000);
-  EXPECT_DOUBLE_EQ(info.speech.frame_rate, 46.875);
-  EXPECT_EQ(model_.graph().links()[0].policy.lookahead, 10);
-  EXPECT_EQ(model_.graph().links()[0].policy.left, 0);
 }
 
 }  // namespace

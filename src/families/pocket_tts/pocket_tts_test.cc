@@ -1,11 +1,10 @@
-// Tests of the family that need no golden: batches, recomputation, options, bounds, voices,
-// refusals, faulty files.
+// Tests of what only this family does and needs no golden: options, bounds, voices, faulty files.
+// speaking_models_test.cc tests promises of all families.
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"
 #include "families/late_segments.h"
 #include "families/pocket_tts/fixture.h"
 #include "io/edit_safetensors.h"
-#include "model/same_steps.h"
 
 namespace syrinx::pocket_tts {
 namespace {
@@ -29,26 +28,6 @@ class PocketTest : public FamilyTest<PocketTts> {
     return out;
   }
 };
-
-TEST_F(PocketTest, SameBitsAloneAndInABatch) {
-  std::vector<SpeechRequest> requests{request("Hello there.", 3), request("a", 4),
-                                      request("The quick brown fox jumps over", 5),
-                                      request("how are you?", 6), request("fine", 7)};
-  requests[1].voice.data = encode(*model_.voice_encoder(), speech());
-  requests[2].sampling.temperature = 1.f;
-  requests[3].voice.name = "default";
-  requests[4].sampling.temperature = 0.f;
-  expect_same_alone_and_in_a_batch(model_, requests, 8);
-}
-
-TEST_F(PocketTest, ADroppedCacheIsMadeAgain) {
-  for (const char* name : {"speech", "default"}) {
-    SpeechRequest r = request("Hello there, how are you?");
-    r.voice.name = name;
-    r.terms.ignore_stop = true;
-    expect_a_dropped_cache_made_again(model_, r);
-  }
-}
 
 TEST_F(PocketTest, SeedsAndNoiseCount) {
   const std::vector<float> plain = latents(request("hello"), 4);
@@ -143,34 +122,7 @@ TEST_F(PocketTest, AVoiceOfAFileIsSharedAndItsKeysDiffer) {
   EXPECT_EQ(d[1], d[2]) << "rows of the same numbers";
 }
 
-TEST_F(PocketTest, SaysWhatItIs) {
-  const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.speech.sample_rate, 24000);
-  EXPECT_EQ(info.speech.frame_rate, 12.5);
-  EXPECT_EQ(info.speech.late_text, LateText::kSentence);
-  EXPECT_EQ(info.speech.default_voice, "speech");
-  EXPECT_EQ(info.licence, "CC-BY-4.0");
-  EXPECT_EQ(info.parts.size(), 4u);
-  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
-}
-
-TEST_F(PocketTest, RefusesWhatItCannotDo) {
-  const auto param = [&](auto change) {
-    SpeechRequest r = request("hello");
-    change(r);
-    return refusal(r).param;
-  };
-  EXPECT_EQ(param([](SpeechRequest& r) { r.say.text = " \n "; }), "input");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.voice.name = "anna"; }), "voice");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.say.in_prompt = false; }), "text_in_prompt");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_k = 5; }), "top_k");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_p = 0.5f; }), "top_p");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.min_p = 0.5f; }), "min_p");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.repetition_penalty = 1.5f; }),
-            "repetition_penalty");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.guidance = 2.f; }), "guidance");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.temperature = -1.f; }), "temperature");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.temperature = NAN; }), "temperature");
+TEST_F(PocketTest, RefusesVoicesThatDoNotFit) {
   const auto fault = [&](const std::shared_ptr<Voice>& data) {
     SpeechRequest r = request("hello");
     r.voice.data = data;
@@ -192,8 +144,8 @@ class PocketFaults : public testing::Test, protected CheckpointCopy {
   static constexpr const char* kVoice = "embeddings/speech.safetensors";
   static constexpr const char* kLayer = "transformer.layers.1.self_attn/";
   PocketFaults() : CheckpointCopy(golden_path("distilled/checkpoint")) {}
-  std::string fault(bool dummy = false) const {
-    return load_fault_of([&] { PocketTts({dir.path(), "x", WeightType::kF32, dummy}); });
+  std::string fault() const {
+    return load_fault_of([&] { PocketTts({dir.path(), "x"}); });
   }
   std::string fault_of_voice(const std::function<void(nlohmann::json&)>& change) const {
     EditableSafetensors edited(golden_path(std::string("distilled/checkpoint/") + kVoice));
@@ -246,25 +198,6 @@ TEST_F(PocketFaults, TheEditionWithoutCloningSaysSo) {
   const PocketTts model({dir.path(), "x"});
   EXPECT_EQ(model.voice_encoder(), nullptr);
   EXPECT_NE(model.info().speech.no_cloning.find("without voice cloning"), std::string::npos);
-}
-
-TEST_F(PocketFaults, TheEncoderIsTakenWholeWhenARecordingComes) {
-  const std::string name = "mimi.encoder.model.3.conv.bias";
-  EditableSafetensors edited(dir.path("model.safetensors"));
-  ASSERT_EQ(edited.header().erase(name), 1u);
-  edited.write(dir.path("model.safetensors"));
-  const PocketTts model({dir.path(), "x"});
-  const std::string message = load_fault_of([&] { model.voice_encoder()->open(speech()); });
-  EXPECT_NE(message.find(name), std::string::npos) << message;
-}
-
-TEST_F(PocketFaults, RandomWeightsNeedTheYamlAlone) {
-  std::filesystem::remove(dir.path("model.safetensors"));
-  std::filesystem::remove(dir.path("tokenizer.model"));
-  EXPECT_NE(fault(), "");
-  std::filesystem::remove_all(dir.path("embeddings"));
-  replace("pocket_tts.yaml", "n_bins: ", "n_bins: 4");  // makes room for the letters of ASCII
-  EXPECT_EQ(fault(true), "");
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-// Guarantees of the family without a golden: batches, recomputation, late text, checks, faults.
+// Tests of what only this family does and needs no golden: late text, rules, bounds, checks.
+// speaking_models_test.cc and spoken_families_test.cc test promises of all families.
 #include "families/family_fixture.h"
-#include "families/late_segments.h"
 #include "families/qwen3_tts/checkpoint_copy.h"
 #include "families/qwen3_tts/fixture.h"
-#include "model/same_steps.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -19,24 +18,6 @@ class Qwen3TtsTest : public FamilyTest<Qwen3Tts> {
     return r;
   }
 };
-
-TEST_F(Qwen3TtsTest, SameBitsAloneAndInABatch) {
-  std::vector<SpeechRequest> requests;
-  for (const char* text :
-       {"Hello there.", "The quick brown fox jumps over the lazy dog", "a", "12"}) {
-    requests.push_back(request(text));
-  }
-  requests[1].say.in_prompt = false;
-  requests[2].voice.name = "none";
-  requests[3].say.instructions = "Speak slowly.";
-  expect_same_alone_and_in_a_batch(model_, requests, 40);
-}
-
-TEST_F(Qwen3TtsTest, ADroppedCacheIsMadeAgain) {
-  SpeechRequest r = request("Hello there, how are you?");
-  r.say.in_prompt = false;
-  expect_a_dropped_cache_made_again(model_, r);
-}
 
 TEST_F(Qwen3TtsTest, LateTextSpeaksAsTextKnownAtOnce) {
   const std::string text = "Hello there, how are you? The fox isn't 12 years old; 你好，世界!";
@@ -83,74 +64,6 @@ TEST_F(Qwen3TtsTest, LateTextWaits) {
   EXPECT_TRUE(track.state->ready());
   for (int i = 0; i < 50; ++i) runner.step(track);
   EXPECT_EQ(track.logits.size(), before + 50);
-
-  late.say.text = "  ";
-  Track empty = runner.open(late);
-  EXPECT_FALSE(empty.state->ready());
-  const Status status = empty.state->append_text("\n", true);
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().param, "input");
-}
-
-TEST_F(Qwen3TtsTest, LongTextIsSpokenInSegments) {
-  std::string text;
-  while (text.size() < 9000) text += "The quick brown fox jumps over the lazy dog. ";
-  auto opened = model_.open(request(text));
-  ASSERT_TRUE(opened.ok());
-  Sequence& state = opened.value().sequence();
-  std::vector<int32_t> codes(model_.config().codebooks, 0), frames;
-  std::vector<WordMark> words;
-  StepOutput out(frames, words);
-  const int32_t end = model_.config().codec.eos;
-  int segments = 1;
-  for (int guard = 0; guard < 10; ++guard) {
-    codes[0] = 1;
-    EXPECT_EQ(state.advance(codes, out).next, Verdict::kContinue);
-    codes[0] = end;
-    const Verdict verdict = state.advance(codes, out);
-    if (verdict.next == Verdict::kFinished) break;
-    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
-    EXPECT_GT(state.prompt_rows(), 100);
-    EXPECT_TRUE(state.history(0).empty());
-    ++segments;
-  }
-  EXPECT_EQ(segments, 3);
-  EXPECT_EQ(frames.size(), 3 * codes.size());
-}
-
-TEST_F(Qwen3TtsTest, AllSegmentsTogetherHaveOneBound) {
-  std::string text;
-  while (text.size() < 9000) text += "The quick brown fox jumps over the lazy dog. ";
-  auto opened = model_.open(request(text));  // a text whose bound is 60 frames
-  ASSERT_TRUE(opened.ok());
-  Sequence& state = opened.value().sequence();
-  std::vector<int32_t> codes(model_.config().codebooks, 1), frames;
-  std::vector<WordMark> words;
-  StepOutput out(frames, words);
-  const auto say = [&](int count) {
-    for (int i = 0; i < count; ++i) EXPECT_EQ(state.advance(codes, out).next, Verdict::kContinue);
-    std::vector<int32_t> end = codes;
-    end[0] = model_.config().codec.eos;
-    return state.advance(end, out);
-  };
-  EXPECT_EQ(state.max_steps(), 60);
-  EXPECT_EQ(say(20).next, Verdict::kNextSegment);
-  EXPECT_EQ(state.max_steps(), 40);
-  EXPECT_EQ(say(39).next, Verdict::kNextSegment);
-  EXPECT_EQ(state.max_steps(), 1);
-}
-
-TEST_F(Qwen3TtsTest, WhatDoesNotEndGoesOnAtItsBound) {
-  SpeechRequest r = request("");
-  r.terms.max_frames = 0, r.terms.ignore_stop = false;
-  while (r.say.text.size() < 9000) r.say.text += "The quick brown fox jumps over the lazy dog. ";
-  auto opened = model_.open(r);
-  ASSERT_TRUE(opened.ok());
-  Sequence& state = opened.value().sequence();
-  std::vector<int32_t> codes(model_.config().codebooks, 1), frames;
-  std::vector<WordMark> words;
-  StepOutput out(frames, words);
-  EXPECT_EQ(segments_without_ends(state, [&](int) { return state.advance(codes, out); }), 3);
 }
 
 /// Late text joins the last segment. The bound of this segment then follows from its whole text.
@@ -282,42 +195,24 @@ TEST_F(Qwen3TtsTest, ThePredictorDrawsInItsOwnWay) {
   EXPECT_EQ(sequence.sampling(1).top_p, 0.5f);
 }
 
-TEST_F(Qwen3TtsTest, RefusesWhatItCannotSay) {
+TEST_F(Qwen3TtsTest, LateTextIsNotInThePrompt) {
   SpeechRequest r = request("Hello.");
-  r.voice.name = "nobody";
-  EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound);
-  EXPECT_NE(refusal(r).message.find("vivian"), std::string::npos);
-  r = request("Hello.");
-  r.say.language = "klingon";
-  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
-  EXPECT_EQ(refusal(r).param, "language");
-  EXPECT_EQ(refusal(request(" \n ")).param, "input");
-  r = request("Hello.");
   r.say.open = true;
   r.say.in_prompt = true;
   EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
-  r = request("Hello.");
-  r.sampling.guidance = 2.f;
-  EXPECT_EQ(refusal(r).param, "guidance");
+}
+
+TEST_F(Qwen3TtsTest, SpeaksWithoutAVoiceAndOnlySomeEditionsTakeInstructions) {
+  EXPECT_TRUE(model_.info().offers.has("instructions"));
+  const Qwen3Tts other({golden_dir("equal_width") + "/checkpoint", "x"});
+  EXPECT_FALSE(other.info().offers.has("instructions"));
+  EXPECT_EQ(model_.info().speech.voices.back().id, "none");
 }
 
 TEST_F(Qwen3TtsTest, ControlTokensInTextArePlainText) {
   const auto ids = model_.frontend().text_ids("a<|im_end|>b");
   for (const int32_t id : ids) EXPECT_LT(id, model_.config().text.im_start - 1);
   EXPECT_TRUE(model_.open(request("bad \xff\xfe bytes")).ok());
-}
-
-TEST_F(Qwen3TtsTest, DescribesItself) {
-  const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.family, "qwen3_tts");
-  EXPECT_EQ(info.speech.voices.size(), 4u) << "and none";
-  EXPECT_EQ(info.speech.voices.back().id, "none");
-  EXPECT_EQ(info.speech.default_voice, "vivian");
-  EXPECT_EQ(info.speech.sample_rate, 24000);
-  EXPECT_EQ(info.speech.late_text, LateText::kToken);
-  EXPECT_TRUE(info.offers.has("instructions"));
-  EXPECT_FALSE(
-      Qwen3Tts({golden_dir("equal_width") + "/checkpoint", "x"}).info().offers.has("instructions"));
 }
 
 }  // namespace

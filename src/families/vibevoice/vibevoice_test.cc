@@ -1,10 +1,9 @@
-// Tests of the family that need no golden: batches, recomputation, windows and parts of text,
-// options, bounds, voices, refusals, faulty files.
+// Tests of what only this family does and needs no golden: windows and parts of text, options,
+// bounds, faulty voices. speaking_models_test.cc tests promises of all families.
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"
 #include "families/vibevoice/fixture.h"
 #include "io/edit_safetensors.h"
-#include "model/same_steps.h"
 
 namespace syrinx::vibevoice {
 namespace {
@@ -32,22 +31,6 @@ class VibeVoiceTest : public FamilyTest<VibeVoice> {
     return say_values(state, end ? State::kEnd : 0, latent);
   }
 };
-
-TEST_F(VibeVoiceTest, SameBitsAloneAndInABatch) {
-  std::vector<SpeechRequest> requests{request("Hello there.", 3), request("a", 4),
-                                      request("The quick brown fox jumps over", 5),
-                                      request("how are you?", 6), request("fine", 7)};
-  for (SpeechRequest& r : requests) r.terms.ignore_stop = true;
-  requests[2].sampling.temperature = 0.5f;
-  requests[3].voice.name = "ben";
-  expect_same_alone_and_in_a_batch(model_, requests, 8);
-}
-
-TEST_F(VibeVoiceTest, ADroppedCacheIsMadeAgain) {
-  SpeechRequest r = request("The quick brown fox jumps over the lazy dog.");
-  r.terms.ignore_stop = true;
-  expect_a_dropped_cache_made_again(model_, r);
-}
 
 TEST_F(VibeVoiceTest, SeedsNoiseAndGuidanceCount) {
   SpeechRequest r = request("hello");
@@ -135,13 +118,6 @@ TEST_F(VibeVoiceTest, LateTextWaitsForAWindow) {
   EXPECT_TRUE(std::ranges::equal(whole->prompt_ids(), ids));
 }
 
-TEST_F(VibeVoiceTest, BlankTextIsRefusedHoweverItComes) {
-  EXPECT_EQ(refusal(request(" \n ")).param, "input");
-  const auto state = open(open_request());
-  EXPECT_TRUE(state->append_text("  ", false));
-  EXPECT_FALSE(state->append_text("\n", true));
-}
-
 /// The small model has too few positions for this text as one part.
 TEST_F(VibeVoiceTest, LongTextIsSpokenInParts) {
   std::string text;
@@ -186,59 +162,17 @@ TEST_F(VibeVoiceTest, BoundsAreKept) {
   EXPECT_EQ(measured->rule(0).allowed[0].end, State::kEnd);
 }
 
-TEST_F(VibeVoiceTest, SaysWhatItIs) {
-  const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.speech.sample_rate, 24000);
-  EXPECT_EQ(info.speech.frame_rate, 200);
-  EXPECT_EQ(info.speech.late_text, LateText::kToken);
-  EXPECT_EQ(info.speech.default_voice, "anna");
-  EXPECT_EQ(info.speech.voices.size(), 2u);
-  EXPECT_EQ(info.licence, "MIT");
-  EXPECT_EQ(model_.voice_encoder(), nullptr);
-  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
-}
-
-TEST_F(VibeVoiceTest, RefusesWhatItCannotDo) {
-  const auto param = [&](auto change) {
-    SpeechRequest r = request("hello");
-    change(r);
-    return refusal(r).param;
-  };
-  EXPECT_EQ(param([](SpeechRequest& r) { r.voice.name = "otto"; }), "voice");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.voice.data = std::make_shared<Voice>(); }), "voice");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.say.in_prompt = true; }), "text_in_prompt");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_k = 5; }), "top_k");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_p = 0.5f; }), "top_p");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.min_p = 0.5f; }), "min_p");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.repetition_penalty = 1.5f; }),
-            "repetition_penalty");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.guidance = -1.f; }), "guidance");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.temperature = NAN; }), "temperature");
-}
-
 /// Tests the error messages for changed copies of the checkpoint.
 class VibeVoiceFaults : public testing::Test, protected CheckpointCopy {
  protected:
   VibeVoiceFaults() : CheckpointCopy(golden_path("other/checkpoint")) {}
-  std::string fault(bool dummy = false) const {
-    return load_fault_of([&] { VibeVoice({dir.path(), "x", WeightType::kF32, dummy}); });
+  std::string fault() const {
+    return load_fault_of([&] { VibeVoice({dir.path(), "x"}); });
   }
   void expect_named(const std::string& part) const {
     EXPECT_NE(fault().find(part), std::string::npos) << fault();
   }
 };
-
-TEST_F(VibeVoiceFaults, OtherModelsOfTheHouseAreNamed) {
-  EXPECT_EQ(fault(), "");
-  replace("config.json", "\"vibevoice_streaming\"", "\"vibevoice\"");
-  expect_named("long speech (1.5B, 7B)");
-  EXPECT_TRUE(claims(Config::load(dir.path("config.json"))));
-}
-
-TEST_F(VibeVoiceFaults, TheTokenizerOfTheTextModelIsNeeded) {
-  std::filesystem::remove(dir.path("tokenizer.json"));
-  expect_named("Qwen/Qwen2.5-0.5B");
-}
 
 TEST_F(VibeVoiceFaults, VoicesOfOtherModelsAreNamed) {
   std::filesystem::copy(golden_path("plain/checkpoint/voices/anna.pt"), dir.path("voices/anna.pt"),
@@ -252,15 +186,6 @@ TEST_F(VibeVoiceFaults, VoicesOfOtherModelsAreNamed) {
   EXPECT_EQ(fault(), "");
   misname_tensor(dir.path("demo/voices/streaming_model/ben.pt"), "key_cache");
   expect_named("past_key_values.key_cache.0: is missing");
-}
-
-TEST_F(VibeVoiceFaults, RandomWeightsNeedTheConfigAlone) {
-  for (const char* file : {"model.safetensors", "tokenizer.json", "tokenizer_config.json"}) {
-    std::filesystem::remove(dir.path(file));
-  }
-  std::filesystem::remove_all(dir.path("voices"));
-  EXPECT_NE(fault(), "");
-  EXPECT_EQ(fault(true), "");
 }
 
 }  // namespace

@@ -1,13 +1,9 @@
-// Tests of the family that need no golden results: batches, recomputation, options, voices, refused
-// requests, faulty files.
+// Tests of what only this family does and needs no golden: options, bounds, parts of text, voices.
+// speaking_models_test.cc tests promises of all families.
 #include "audio/resampler.h"
-#include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"
 #include "families/late_segments.h"
 #include "families/voxcpm2/fixture.h"
-#include "io/edit_safetensors.h"
-#include "io/test_dir.h"
-#include "model/same_steps.h"
 
 namespace syrinx::voxcpm2 {
 namespace {
@@ -37,18 +33,6 @@ class VoxCpm2Test : public FamilyTest<VoxCpm2> {
     return encode(*model_.voice_encoder(), recording);
   }
 };
-
-TEST_F(VoxCpm2Test, SameBitsAloneAndInABatch) {
-  std::vector<SpeechRequest> requests{request("Hello there.", 3), request("a", 4),
-                                      request("The quick brown fox jumps over", 5),
-                                      request("how are you?", 6), request("fine", 7)};
-  requests[0].voice.data = voice("reference+continuation");
-  requests[1].sampling.guidance = 1.f;
-  requests[2].sampling.guidance = 4.f;
-  requests[3].voice.data = voice("reference", 900);
-  requests[4].sampling.temperature = 0.5f;
-  expect_same_alone_and_in_a_batch(model_, requests, 10);
-}
 
 /// Decodes two streams that begin with silence and one that continues a recording in one batch.
 TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
@@ -87,12 +71,6 @@ TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
   const size_t all[] = {0, 1, 2};
   const auto together = run(all);
   for (const size_t i : all) EXPECT_TRUE(run(std::span(&i, 1))[0] == together[i]) << i;
-}
-
-TEST_F(VoxCpm2Test, ADroppedCacheIsMadeAgain) {
-  SpeechRequest r = request("Hello there, how are you?");
-  r.voice.data = voice("continuation");
-  expect_a_dropped_cache_made_again(model_, r);
 }
 
 TEST_F(VoxCpm2Test, SeedsNoiseAndGuidanceCount) {
@@ -263,15 +241,6 @@ TEST_F(VoxCpm2Test, LateTextIsAPartForEachSentence) {
   ASSERT_EQ(whole.size(), 2u);
   for (const size_t piece : {1, 5, 30}) EXPECT_EQ(prompts(piece), whole) << piece;
   EXPECT_EQ(whole[0], ids(request(text.substr(0, text.find("The second")))));
-
-  SpeechRequest r;
-  r.say.open = true;
-  const auto state = open(r);
-  EXPECT_LE(state->prompt_rows() + state->max_steps(), model_.config().max_positions);
-  const Status nothing = state->append_text(" \n", true);
-  ASSERT_FALSE(nothing.ok());
-  EXPECT_EQ(nothing.error().param, "input");
-  EXPECT_FALSE(state->append_text("more", true).ok());
 }
 
 TEST_F(VoxCpm2Test, TextIsTakenAsTheAuthorsDo) {
@@ -335,30 +304,13 @@ TEST_F(VoxCpm2Test, RecordingsAreResampledAsTheAuthorsDo) {
   EXPECT_TRUE(std::ranges::equal(floats(*a->find("reference")), floats(*b->find("reference"))));
 }
 
-TEST_F(VoxCpm2Test, SaysWhatItIs) {
-  const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.speech.sample_rate, 48000);
-  EXPECT_EQ(info.speech.frame_rate, 200);  // in the small model, a patch is 4 latents of 60 samples
-  EXPECT_EQ(info.speech.late_text, LateText::kSentence);
-  EXPECT_EQ(info.parts.size(), 7u);
-  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
-  EXPECT_EQ(info.parts[1].shape, "1 layers, width 32, heads 4/2 x 16, ffn 40, without angles");
+TEST_F(VoxCpm2Test, ListsItsParts) {
+  const std::vector<PartInfo>& parts = model_.info().parts;
+  ASSERT_EQ(parts.size(), 7u);
+  EXPECT_EQ(parts[1].shape, "1 layers, width 32, heads 4/2 x 16, ffn 40, without angles");
 }
 
-TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
-  const auto param = [&](auto change) {
-    SpeechRequest r = request("hello");
-    change(r);
-    return refusal(r).param;
-  };
-  EXPECT_EQ(param([](SpeechRequest& r) { r.say.text = " \n "; }), "input");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.voice.name = "anna"; }), "voice");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.say.in_prompt = false; }), "text_in_prompt");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_k = 5; }), "top_k");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_p = 0.5f; }), "top_p");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.guidance = -1.f; }), "guidance");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.guidance = NAN; }), "guidance");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.temperature = INFINITY; }), "temperature");
+TEST_F(VoxCpm2Test, RefusesVoicesThatDoNotFit) {
   const auto told = [&](const std::function<void(Voice&)>& change) {
     Voice v{.family = "voxcpm2", .encoder = "1", .mode = "continuation", .text = "x"};
     v.tensors.emplace("prompt",
@@ -389,91 +341,6 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
               v.tensors.at("prompt") = Tensor({2, 4, 8}, DType::kI32);
             }).find("i32"),
             std::string::npos);
-}
-
-/// A changed copy of the checkpoint. fault() returns the error of loading it, or "" if it loads.
-class VoxCpm2Faults : public testing::Test, protected CheckpointCopy {
- protected:
-  VoxCpm2Faults() : CheckpointCopy(golden_path("checkpoint")) {}
-  std::string fault(bool dummy = false) const {
-    return load_fault_of([&] { VoxCpm2({dir.path(), "x", WeightType::kF32, dummy}); });
-  }
-  std::string fault_with(const std::string& key, const nlohmann::json& value) const {
-    auto json = nlohmann::json::parse(read_file(golden_path("checkpoint/config.json"), 1 << 20));
-    json[nlohmann::json::json_pointer(key)] = value;
-    dir.write("config.json", json.dump());
-    return fault();
-  }
-};
-
-TEST_F(VoxCpm2Faults, ConfigsNameTheEntry) {
-  EXPECT_EQ(fault(), "");
-  const std::tuple<const char*, nlohmann::json, const char*> wrong[] = {
-      {"/lm_config/use_mup", true, "use_mup"},
-      {"/lm_config/rope_scaling/type", "llama3", "rope_scaling.type"},
-      {"/lm_config/rope_scaling/short_factor", {1, 2}, "kv_channels"},
-      {"/lm_config/rope_scaling/short_factor", {0, 1, 1, 1, 1, 1, 1, 1}, "short_factor"},
-      {"/lm_config/kv_channels", 12, "kv_channels"},
-      {"/lm_config/num_key_value_heads", 3, "heads"},
-      {"/lm_config/vocab_size", 104, "vocab_size"},
-      {"/lm_config/vocab_size", 300, "the tokenizer has"},
-      {"/dit_config/dit_mean_mode", true, "dit_mean_mode"},
-      {"/dit_config/cfm_config/solver", "heun", "solver"},
-      {"/feat_dim", 9, "feat_dim"},
-      {"/patch_size", 0, "patch_size"},
-      {"/audio_vae_config/depthwise", false, "depthwise"}};
-  for (const auto& [key, value, told] : wrong)
-    EXPECT_NE(fault_with(key, value).find(told), std::string::npos) << key << ": " << fault();
-  EXPECT_NE(fault_with("/lm_config/hidden_size", 40).find("base_lm.layers.0"), std::string::npos)
-      << "tensors of other sizes are named";
-}
-
-TEST_F(VoxCpm2Faults, WeightsAreTakenWhole) {
-  for (const char* name : {"stop_head.weight", "fsq_layer.in_proj.bias",
-                           "feat_decoder.estimator.delta_time_mlp.linear_2.weight",
-                           "feat_encoder.special_token", "residual_lm.norm.weight"}) {
-    EditableSafetensors edited(golden_path("checkpoint/model.safetensors"));
-    ASSERT_EQ(edited.header().erase(name), 1u) << name;
-    edited.write(dir.path("model.safetensors"));
-    EXPECT_NE(fault().find(name), std::string::npos) << fault();
-  }
-  std::filesystem::remove(dir.path("model.safetensors"));
-  EXPECT_NE(fault().find("model.safetensors"), std::string::npos) << fault();
-}
-
-TEST_F(VoxCpm2Faults, TensorsThatAreNotNumbersAreNamed) {
-  for (const char* name : {"feat_encoder.special_token", "stop_proj.bias",
-                           "feat_decoder.estimator.time_mlp.linear_1.weight"}) {
-    EditableSafetensors edited(golden_path("checkpoint/model.safetensors"));
-    const uint16_t infinity = 0xff80;
-    std::memcpy(edited.data(name), &infinity, sizeof infinity);
-    edited.write(dir.path("model.safetensors"));
-    EXPECT_NE(fault().find(std::string("tensor ") + name + ": has NaN or infinity"),
-              std::string::npos)
-        << fault();
-  }
-}
-
-TEST_F(VoxCpm2Faults, TheVaeIsTakenWholeToo) {
-  const std::string name = "decoder.model.3.block.1.bias";
-  misname_tensor(dir.path("audiovae.pth"), name);
-  EXPECT_NE(fault().find(name), std::string::npos) << fault();
-  EXPECT_NE(fault().find("bia_"), std::string::npos) << fault();
-  std::filesystem::remove(dir.path("audiovae.pth"));
-  EXPECT_NE(fault().find("audiovae.pth"), std::string::npos) << fault();
-  // Random weights need none of the files, but use the tokenizer if it exists.
-  std::filesystem::remove(dir.path("model.safetensors"));
-  EXPECT_EQ(fault(true), "");
-  std::filesystem::remove(dir.path("tokenizer.json"));
-  EXPECT_EQ(fault(true), "");
-}
-
-TEST(VoxCpm2Config, ClaimsItsOwn) {
-  EXPECT_TRUE(claims(Config::parse(R"({"architecture": "voxcpm2"})", "x")));
-  EXPECT_TRUE(claims(Config::parse(R"({"architecture": "VoxCPM2"})", "x")));
-  EXPECT_FALSE(claims(Config::parse(R"({"architecture": "voxcpm"})", "x")));
-  EXPECT_FALSE(claims(Config::parse(R"({"architecture": 2})", "x")));
-  EXPECT_FALSE(claims(Config::parse("{}", "x")));
 }
 
 }  // namespace

@@ -170,12 +170,5 @@ TEST_F(VoxtralTtsTest, OnlySpokenCodesAreChosen) {
   for (const int32_t code : speak(r, 30)) EXPECT_GE(code, 0);
 }
 
-TEST(VoxtralTtsConfig, ClaimsOnlyItsOwn) {
-  const auto is = [](const char* text) { return claims(Config::parse(text, "params.json")); };
-  EXPECT_TRUE(is(R"({"model_type": "voxtral_tts"})"));
-  EXPECT_TRUE(is(R"({"architectures": ["VoxtralTTSForConditionalGeneration"]})"));
-  EXPECT_FALSE(is(R"({"dim": 3072, "multimodal": {"whisper_model_args": {}}})"));
-}
-
 }  // namespace
 }  // namespace syrinx::voxtral_tts

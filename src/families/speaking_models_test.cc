@@ -1,0 +1,179 @@
+// Tests what every model that speaks text must do, whatever its steps yield: refusals, late text
+// that never comes, equal bits alone and in company and after a dropped cache. The models are those
+// of golden_models.h. What SpokenSequence promises is tested in spoken_families_test.cc.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "families/golden_models.h"
+#include "model/same_steps.h"
+
+namespace syrinx {
+namespace {
+
+class SpeakingModels : public testing::TestWithParam<GoldenModel> {
+ protected:
+  static SpeechRequest say(const std::string& text) {
+    SpeechRequest request;
+    request.say.text = text;
+    return request;
+  }
+  /// Returns requests that differ as GoldenModel::vary states. They do not end by themselves.
+  std::vector<SpeechRequest> some_requests() const {
+    std::vector<SpeechRequest> all;
+    for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a",
+                             "how are you?", "fine", "12"}) {
+      SpeechRequest& request = all.emplace_back(say(text));
+      request.sampling.temperature = 0.f;
+      GetParam().vary(static_cast<int>(std::ssize(all)) - 1, request);
+      request.terms.ignore_stop = true;
+      request.terms.max_frames = 60;
+    }
+    return all;
+  }
+  std::string refused(const std::function<void(SpeechRequest&)>& change) const {
+    SpeechRequest request = say("Hello.");
+    change(request);
+    return refusal_of(*model_, request).param;
+  }
+  bool latents() const { return GetParam().read == golden::read_latents; }
+  /// Returns whether a Runner, which has one cache, can run the steps.
+  bool has_cache() const { return !model_->graph().ar().traits().kv.empty(); }
+
+  const std::shared_ptr<const Pipeline> model_ = load_golden(GetParam());
+  const PipelineInfo& info_ = model_->info();
+};
+
+TEST_P(SpeakingModels, RefuseWhatTheyLack) {
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.text = " \n "; }), "input");
+  for (const char* name : {"unheard of", "-1", "1000", "1x", "99999999999999"}) {
+    SpeechRequest unknown = say("Hello.");
+    unknown.voice.name = name;
+    const Error error = refusal_of(*model_, unknown);
+    EXPECT_EQ(error.code, ErrorCode::kNotFound) << name;
+    EXPECT_EQ(error.param, "voice") << name;
+    EXPECT_NE(error.message.find(info_.speech.default_voice), std::string::npos) << error.message;
+  }
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.voice.data = std::make_shared<Voice>(); }), "voice");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.language = "klingon"; }), "language");
+  for (const float wrong : {-1.f, NAN, INFINITY}) {
+    EXPECT_EQ(refused([&](SpeechRequest& r) { r.sampling.temperature = wrong; }), "temperature");
+    EXPECT_EQ(refused([&](SpeechRequest& r) { r.sampling.guidance = wrong; }), "guidance");
+  }
+  const bool guided = info_.offers.has("guidance");
+  EXPECT_EQ(refused([&](SpeechRequest& r) { r.sampling.guidance = guided ? 101.f : 2.f; }),
+            "guidance");
+  if (!info_.offers.has("instructions")) {
+    EXPECT_EQ(refused([](SpeechRequest& r) { r.say.instructions = "whisper"; }), "instructions");
+  }
+  for (const bool in_prompt : {false, true}) {
+    if (info_.offers.has("text_in_prompt")) continue;
+    EXPECT_EQ(refused([&](SpeechRequest& r) { r.say.in_prompt = in_prompt; }), "text_in_prompt");
+  }
+  if (info_.speech.late_text == LateText::kNone) {
+    EXPECT_EQ(refused([](SpeechRequest& r) { r.say.open = true; }), "input");
+  }
+  if (!latents()) return;  // models of latents sample no codes
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.sampling.top_k = 5; }), "top_k");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.sampling.top_p = 0.5f; }), "top_p");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.sampling.min_p = 0.5f; }), "min_p");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.sampling.repetition_penalty = 1.5f; }),
+            "repetition_penalty");
+}
+
+/// What a model states about itself.
+struct Description {
+  const char* name;  ///< of a row of golden_models.h
+  int rate;          ///< Hz of the samples
+  double frame_rate;
+  LateText late;
+  const char* voice;     ///< the default one
+  size_t voices;         ///< number of named voices
+  const char* licence;   ///< beginning of PipelineInfo::licence
+  bool context = false;  ///< accepts earlier turns of a conversation
+};
+
+constexpr Description kDescriptions[] = {
+    {"orpheus", 24000, 46.875, LateText::kSentence, "tara", 10, "Llama 3.2"},
+    {"higgs", 24000, 25, LateText::kSentence, "default", 1, "Boson Higgs Audio v3"},
+    {"csm", 24000, 12.5, LateText::kSentence, "0", 10, "Apache-2.0", true},
+    {"csm_taught", 24000, 250, LateText::kSentence, "0", 10, "Apache-2.0", true},
+    {"fish_speech", 44100, 44100. / 128, LateText::kSentence, "0", 10, "Fish Audio Research", true},
+    {"opuslm", 16000, 50, LateText::kSentence, "default", 1, "see the checkpoint"},
+    {"zonos", 44100, 44100. / 512, LateText::kSentence, "none", 3, "Apache-2.0; codec MIT"},
+    {"chatterbox", 24000, 25, LateText::kNone, "default", 1, "MIT"},
+    {"chatterbox_multilingual", 24000, 25, LateText::kNone, "default", 1, "MIT"},
+    {"chatterbox_turbo", 24000, 25, LateText::kNone, "default", 1, "MIT"},
+    {"chatterbox_turbo_wide", 24000, 25, LateText::kNone, "default", 1, "MIT"},
+    {"cosyvoice2", 24000, 25, LateText::kNone, "fox", 3, "Apache-2.0"},
+    {"cosyvoice3", 24000, 25, LateText::kNone, "fox", 3, "Apache-2.0"},
+    {"cosyvoice3_wide", 24000, 25, LateText::kNone, "fox", 3, "Apache-2.0"},
+    {"moss_tts", 24000, 12.5, LateText::kToken, "default", 1, "Apache-2.0", true},
+    {"moss_tts_shapes", 8000, 8000. / 384, LateText::kToken, "default", 1, "Apache-2.0", true},
+    {"voxtral_tts", 24000, 62.5, LateText::kSentence, "cheerful_female", 2, "CC-BY-NC-4.0"},
+    {"voxtral_tts_other", 8000, 31.25, LateText::kSentence, "neutral_male", 1, "CC-BY-NC-4.0"},
+    {"voxcpm2", 48000, 200, LateText::kSentence, "default", 1, "Apache-2.0"},
+    {"pocket_tts", 24000, 12.5, LateText::kSentence, "speech", 1, "CC-BY-4.0"},
+    {"pocket_tts_small", 24000, 12.5, LateText::kSentence, "speech", 1, "CC-BY-4.0"},
+    {"vibevoice", 24000, 7.5, LateText::kToken, "anna", 2, "MIT"},
+    {"vibevoice_shapes", 24000, 200, LateText::kToken, "anna", 2, "MIT"},
+    {"omnivoice", 24000, 25, LateText::kSentence, "default", 1, "Apache-2.0 (code"},
+    {"omnivoice_shapes", 24000, 25, LateText::kSentence, "default", 1, "Apache-2.0 (code"},
+    {"qwen3_tts", 24000, 12.5, LateText::kToken, "vivian", 4, "Apache-2.0"},
+    {"qwen3_tts_projected", 24000, 125, LateText::kToken, "vivian", 4, "Apache-2.0"},
+};
+
+TEST_P(SpeakingModels, DescribeThemselves) {
+  const auto row = std::ranges::find(kDescriptions, std::string_view(GetParam().name),
+                                     [](const Description& each) { return each.name; });
+  EXPECT_EQ(info_.family, GetParam().family);
+  EXPECT_GE(info_.parts.size(), 2u);
+  for (const PartInfo& part : info_.parts) EXPECT_GT(part.bytes, 0u) << part.name;
+  const SpeechFacts& speech = info_.speech;
+  ASSERT_NE(row, std::end(kDescriptions));
+  EXPECT_EQ(speech.sample_rate, row->rate);
+  EXPECT_DOUBLE_EQ(speech.frame_rate, row->frame_rate);
+  EXPECT_EQ(speech.late_text, row->late);
+  EXPECT_EQ(speech.default_voice, row->voice);
+  EXPECT_EQ(speech.voices.size(), row->voices);
+  EXPECT_TRUE(info_.licence.starts_with(row->licence)) << info_.licence;
+  EXPECT_EQ(speech.context, row->context);
+}
+
+TEST_P(SpeakingModels, LateTextThatNeverComesIsRefused) {
+  if (info_.speech.late_text == LateText::kNone) return;
+  SpeechRequest request = say(" ");
+  request.say.open = true;
+  const auto state = open_only(*model_, request);
+  EXPECT_FALSE(state->ready());
+  EXPECT_LE(state->prompt_rows() + state->max_steps(), model_->graph().ar().traits().max_positions);
+  EXPECT_TRUE(state->append_text("  ", false).ok());
+  EXPECT_FALSE(state->ready());
+  const Status nothing = state->append_text("\n", true);
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().param, "input");
+  EXPECT_FALSE(state->append_text("more", true).ok()) << "the text is complete";
+}
+
+TEST_P(SpeakingModels, TheSameBitsAloneAndInCompany) {
+  if (!has_cache()) return;
+  std::vector<SpeechRequest> requests = some_requests();
+  if (!latents()) {
+    requests[0].sampling.repetition_penalty = 1.2f;
+    requests[4].sampling.temperature = 0.8f, requests[4].sampling.top_p = 0.9f;
+  }
+  expect_same_alone_and_in_a_batch(*model_, requests, 4);
+}
+
+TEST_P(SpeakingModels, ADroppedCacheIsMadeAgain) {
+  if (!has_cache()) return;
+  for (const SpeechRequest& request : some_requests())
+    expect_a_dropped_cache_made_again(*model_, request);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SpeakingModels, testing::ValuesIn(kGoldenModels), golden_name);
+INSTANTIATE_TEST_SUITE_P(Others, SpeakingModels, testing::ValuesIn(kOtherGoldenModels),
+                         golden_name);
+
+}  // namespace
+}  // namespace syrinx
