@@ -32,17 +32,6 @@ std::vector<int32_t> DelayPattern::interleave(std::span<const int32_t> frames) c
   return out;
 }
 
-std::vector<int32_t> DelayPattern::deinterleave(std::span<const int32_t> steps) const {
-  const auto width = delays.size();
-  SYRINX_CHECK(steps.size() % width == 0, "delay: ", steps.size(), " codes for ", width);
-  const int count = static_cast<int>(steps.size() / width) - tail();
-  std::vector<int32_t> out;
-  for (int frame = 0; frame < count; ++frame) {
-    for (size_t s = 0; s < width; ++s) out.push_back(steps[(frame + delays[s]) * width + s]);
-  }
-  return out;
-}
-
 DelayedStreams::DelayedStreams(DelayPattern pattern) : pattern_(std::move(pattern)) {
   const std::vector<int>& delays = pattern_.delays;
   SYRINX_CHECK(

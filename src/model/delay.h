@@ -48,8 +48,6 @@ struct DelayPattern {
 
   /// Returns the steps [F + tail(), S] that make the frames [F, S].
   std::vector<int32_t> interleave(std::span<const int32_t> frames) const;
-  /// Returns the frames [L - tail(), S] that the steps [L, S] complete. Empty if L <= tail().
-  std::vector<int32_t> deinterleave(std::span<const int32_t> steps) const;
 };
 
 /// The streams of one sequence, filled step by step.

@@ -27,21 +27,6 @@ DelayPattern any_pattern(std::mt19937& random) {
   return pattern;
 }
 
-TEST(DelayPattern, DeinterleaveUndoesInterleave) {
-  std::mt19937 random(7);
-  for (int run = 0; run < 300; ++run) {
-    const DelayPattern pattern = any_pattern(random);
-    const auto frames = some_frames(random, static_cast<int>(random() % 30), pattern.streams());
-    const auto steps = pattern.interleave(frames);
-    ASSERT_EQ(steps.size(), frames.size() + pattern.tail() * pattern.streams());
-    ASSERT_EQ(pattern.deinterleave(steps), frames);
-    const auto short_of = std::span(steps).first(std::min(steps.size(), pattern.delays.size()));
-    if (pattern.tail() > 0) {
-      ASSERT_TRUE(pattern.deinterleave(short_of).empty());
-    }
-  }
-}
-
 TEST(DelayPattern, StepsOfTwoFrames) {
   const DelayPattern pattern = staggered(3);
   const std::vector<int32_t> frames{1, 2, 3, 4, 5, 6};
@@ -65,13 +50,14 @@ std::vector<int32_t> spoken(DelayedStreams& streams, std::span<const int32_t> st
 
 TEST(DelayedStreams, SpeakWhatWasInterleavedUpToTheEnd) {
   std::mt19937 random(8);
-  for (int run = 0; run < 300; ++run) {
+  for (int run = 0; run < 600; ++run) {
     DelayPattern pattern = any_pattern(random);
     if (run % 3 == 1) pattern.drain = DelayDrain::kEmitted;
     if (run % 3 == 2) pattern.drain = DelayDrain::kEndFrame;
-    const int count = 1 + static_cast<int>(random() % 20);
+    const int count = static_cast<int>(random() % 30);
     const auto frames = some_frames(random, count, pattern.streams());
     const auto steps = pattern.interleave(frames);
+    ASSERT_EQ(steps.size(), frames.size() + pattern.tail() * pattern.streams());
     DelayedStreams streams(pattern);
     streams.restart(3);
     int taken = 0;

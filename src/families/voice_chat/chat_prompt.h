@@ -9,6 +9,7 @@
 #include "audio/resampler.h"
 #include "base/error.h"
 #include "families/hearing/heard.h"
+#include "model/request.h"
 
 namespace syrinx {
 
