@@ -100,12 +100,12 @@ bool is_acronym(std::string_view word) {
 /// Returns whether the word is a Roman numeral: "IV", "xii".
 bool is_numeral(std::string_view word) { return numeral_value(word) > 0; }
 
-/// Returns whether token i is the initial of a name: "J" in "J. R. Ewing", "J.R".
+/// Returns whether token i may be the initial of a name: "J" in "J. R. Ewing", "J.R". Reads no
+/// later token, because late text is read when only two words follow.
 bool is_initial(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
-  if (core.empty() || !is_upper(core[0]) || i + 1 >= tokens.size()) return false;
-  return (core.size() == 1 || core[1] == '.') && tokens[i].dotted &&
-         is_upper(tokens.core(i + 1)[0]);
+  return !core.empty() && is_upper(core[0]) && (core.size() == 1 || core[1] == '.') &&
+         tokens[i].dotted;
 }
 
 bool holds(When when, const Tokens& tokens, size_t i) {
