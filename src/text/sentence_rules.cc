@@ -9,8 +9,9 @@ namespace {
 
 bool one_of(std::u32string_view set, char32_t code) { return set.find(code) != set.npos; }
 
-/// Returns whether a list of words, each between spaces, contains the word.
+/// Returns whether a list of words, each between spaces, contains the word; false for no word.
 bool listed(std::string_view list, std::string_view word) {
+  if (word.empty()) return false;
   for (size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1))
     if (list[at - 1] == ' ' && list[at + word.size()] == ' ') return true;
   return false;
@@ -131,6 +132,6 @@ bool may_follow_day(std::string_view word) {
       word);
 }
 
-bool is_starter(std::string_view word) { return !word.empty() && listed(kStarters, word); }
+bool is_starter(std::string_view word) { return listed(kStarters, word); }
 
 }  // namespace syrinx
