@@ -1,6 +1,6 @@
-// Rows whose keys and values are given, as those of published voices are. They are the first rows
-// of their sequence and are copied to the cache; the rows after them run through the network.
-// Header only.
+// Splits a batch into rows with given keys and values and rows that run through the network. A
+// published voice contains keys and values for the first rows of its sequence, which are copied to
+// the cache. Header only.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ class InvalidLines {
   std::string first_, others_;
 };
 
-/// Returns the first of the fields that this command sets itself; null if there is none.
+/// Returns the first field in `fields` that `syrinx batch` sets itself; null if there is none.
 const char* own_field(const ordered_json& fields) {
   for (const char* ours : {"stream", "stream_format", "response_format", "encoding"}) {
     if (fields.contains(ours)) return ours;

@@ -172,7 +172,7 @@ inline std::vector<float> decode(const std::vector<int32_t>& frames, std::vector
   const auto state = open(request, pipeline);
   const auto stream = open_stream(stage, *state);
   const int total = static_cast<int>(frames.size()) / stage.in_width();
-  const auto most = static_cast<size_t>(stage.most_out() * stage.out_width());  // of a frame
+  const auto most = static_cast<size_t>(stage.most_out() * stage.out_width());  // samples
   std::vector<float> samples(static_cast<size_t>(total) * most);
   size_t made = 0;
   for (int at = 0, cut = 0; at < total; ++cut) {

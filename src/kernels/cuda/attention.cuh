@@ -251,7 +251,7 @@ struct Tile {
 
   __device__ int count() const { return rows * group; }
   __device__ int vector(int v) const { return first + v < count() ? first + v : count() - 1; }
-  __device__ int row(int v) const { return vector(v) / group; }  // of the sequence
+  __device__ int row(int v) const { return vector(v) / group; }  // in the sequence
   __device__ int head(int v) const { return kv_head * group + vector(v) % group; }
   __device__ int64_t position(int row) const { return int64_t{kv_len} - rows + row; }
   /// Returns what the score of vector `v` gets for a position, if the heads have slopes.

@@ -6,9 +6,10 @@
 
 namespace syrinx::cuda {
 
-/// For one thread.
+/// Prints each result and writes it to a file. Used by one thread.
 class Report {
  public:
+  /// `path`: file for lines of JSON; null: no file.
   explicit Report(const char* path) : file_(path ? std::fopen(path, "w") : nullptr) {}
   ~Report() {
     if (file_) std::fclose(file_);
@@ -17,6 +18,7 @@ class Report {
   Report& operator=(const Report&) = delete;
 
   std::FILE* file() const { return file_; }
+  /// Reports the GPU's highest rates: bytes copied and bf16 operations, both per second.
   void machine(const char* gpu, double copy, double gemm) {
     std::printf("%s: copy %.0f GB/s, bf16 product %.0f TFLOP/s\n", gpu, copy * 1e-9, gemm * 1e-12);
     if (file_) {
@@ -27,6 +29,7 @@ class Report {
     }
     flush();
   }
+  /// Reports the time of a model's kernel, and the least time that its bytes or operations take.
   void row(const std::string& model, const std::string& what, int batch, double seconds,
            double floor_seconds) {
     const double share = floor_seconds / seconds;
@@ -40,6 +43,7 @@ class Report {
     }
     flush();
   }
+  /// Reports that `what` could not be measured.
   void failure(const std::string& what, const char* why) {
     std::printf("FAILED %s: %s\n", what.c_str(), why);
     if (file_) std::fprintf(file_, "{\"part\": \"failed\", \"what\": \"%s\"}\n", what.c_str());

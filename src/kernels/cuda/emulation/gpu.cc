@@ -77,7 +77,7 @@ struct Machine {
   std::vector<Fiber> fibers;
   void* scheduler = nullptr;
   int current = 0;
-  int first = 0, step = 1;  // of the order of fibers in this round
+  int first = 0, step = 1;  // this round's first fiber, and the distance to the next fiber
   Group block, warps[kThreads / kWarp];
   const std::function<void()>* body = nullptr;
   const char* name = "";
