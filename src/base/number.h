@@ -2,6 +2,7 @@
 // only since LLVM 20, so Debian 12, Debian 13 and older Macs lack it.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -33,6 +34,17 @@ bool parse_number(std::string_view text, T& out) {
   } else {
     return parse_by_strtod(text, out);
   }
+}
+
+/// Parses the number at the beginning of `text` like parse_number(), and removes it from `text`.
+/// The number ends before the first character that is not a digit, a sign, a period or the letter
+/// e.
+template <typename T>
+bool take_number(std::string_view& text, T& out) {
+  const size_t end = std::min(text.find_first_not_of("+-.0123456789eE"), text.size());
+  if (!parse_number(text.substr(0, end), out)) return false;
+  text.remove_prefix(end);
+  return true;
 }
 
 /// Parses a floating-point number without an exponent.

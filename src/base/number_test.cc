@@ -48,6 +48,23 @@ TEST(Number, TakesAllOfTheTextOrNothing) {
   EXPECT_FALSE(number<int8_t>("200")) << "out of range";
 }
 
+TEST(Number, TakesTheNumberAtTheBeginning) {
+  double out = 0;
+  for (const char* after : {"", ", 'x'", " 2", "}", "x"}) {
+    const std::string all = std::string("-3.5e+2") + after;
+    std::string_view text = all;
+    EXPECT_TRUE(take_number(text, out)) << all;
+    EXPECT_EQ(out, -350);
+    EXPECT_EQ(text, after);
+  }
+  for (const char* all : {"", "x1", " 1", "1-2", "-", "1.2.3"}) {
+    std::string_view text = all;
+    EXPECT_FALSE(take_number(text, out)) << all;
+    EXPECT_EQ(text, all);
+  }
+  EXPECT_EQ(out, -350);
+}
+
 TEST(Number, FixedTakesNoExponent) {
   double out = 0;
   EXPECT_TRUE(parse_fixed("12.25", out));

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "families/kokoro/pinyin.h"
 #include "families/kokoro/tag_model.h"
 #include "families/kokoro/written.h"
@@ -118,13 +119,10 @@ Status Jieba::read_places(std::string_view source) {
         std::from_chars(key.data() + 2, key.data() + key.size(), code, 16).ec == std::errc()) {
       c = code;
     }
-    const size_t number = source.find_first_not_of(": ", at);
+    std::string_view number =
+        source.substr(std::min(source.find_first_not_of(": ", at), source.size()));
     double log_p = 0;
-    if (number == source.npos ||
-        std::from_chars(source.data() + number, source.data() + source.size(), log_p).ec !=
-            std::errc()) {
-      return other_form("finalseg/prob_emit.py");
-    }
+    if (!take_number(number, log_p)) return other_form("finalseg/prob_emit.py");
     if (c < kFirstHan || c > kLastHan) continue;
     places_[c - kFirstHan][place] = log_p;
     ++count;

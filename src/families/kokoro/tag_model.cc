@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "families/kokoro/written.h"
 #include "io/file.h"
 
@@ -91,10 +92,7 @@ class PythonReader {
   }
   PythonItem number() {
     PythonItem out = item(PythonItem::kNumber);
-    const auto read = std::from_chars(rest_.data(), rest_.data() + rest_.size(), out.number);
-    if (read.ec != std::errc()) return fault();
-    rest_.remove_prefix(static_cast<size_t>(read.ptr - rest_.data()));
-    return out;
+    return take_number(rest_, out.number) ? out : fault();
   }
 
   std::string_view rest_;
