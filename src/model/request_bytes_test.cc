@@ -148,7 +148,7 @@ TEST(RequestBytes, ThereAndBack) {
 TEST(RequestBytes, OtherBytesAreAnotherVersion) {
   const std::string bytes = request_bytes(full_request()).take();
   const std::string fields = bytes.substr(bytes.find(full_request().say.text) - sizeof(uint32_t));
-  EXPECT_EQ(sha256_hex(fields), "092d78df3dad2a2c82b304b9c8dee5aa7cc0e99b91419174123ea75508c9ec35");
+  EXPECT_EQ(sha256_hex(fields), "bdcbfaa7cc4300253c8cec2fa92dc4d2085e29505923ddd7fc2fd2d820e38c7c");
 }
 
 TEST(RequestBytes, TheSmallestOne) {

@@ -9,11 +9,11 @@
 // exactly this spelling. Const after construction, so thread-safe.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,7 +54,7 @@ class Lexicon {
   Status add(std::string_view word, std::string_view how);
   const Entry* entry(std::string_view word) const;
 
-  std::unordered_map<std::string, Entry> entries_;
+  std::map<std::string, Entry> entries_;  // in order, so that equal lexicons have equal bytes
   std::shared_ptr<const Lexicon> next_;
 };
 
