@@ -1,6 +1,5 @@
 // Compiled for AVX512-BF16 and for the sets of gemm_avx512.cc.
-#include <immintrin.h>
-
+#include "kernels/cpu/avx512bf16.h"
 #include "kernels/cpu/pair_product.h"
 
 namespace syrinx {
@@ -28,9 +27,7 @@ template <int M, int N>
       y[j] = reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi32(lanes(j), b + 32 * j));
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
-      int pair;
-      __builtin_memcpy(&pair, a + i * p.a_stride + 2 * k, 4);
-      const auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+      const __m512bh x = cpu::all_pairs(a + i * p.a_stride + 2 * k);
 #pragma GCC unroll 2
       for (int j = 0; j < N; ++j) c[i][j] = _mm512_dpbf16_ps(c[i][j], x, y[j]);
     }

@@ -1,4 +1,5 @@
 // Compiled for AVX512-BF16 and for the sets of gemm_avx512.cc.
+#include "kernels/cpu/avx512bf16.h"
 #include "kernels/cpu/gemm_avx512.h"
 
 namespace syrinx::cpu {
@@ -13,11 +14,7 @@ struct Dots : Avx512 {
   static void weights(const W* b, int, Factor (&w)[1]) {
     w[0] = reinterpret_cast<Factor>(_mm512_loadu_si512(b));
   }
-  static Factor number(const X* x, int) {
-    int pair;
-    __builtin_memcpy(&pair, x, 4);
-    return reinterpret_cast<Factor>(_mm512_set1_epi32(pair));
-  }
+  static Factor number(const X* x, int) { return all_pairs(x); }
   static F dot(Factor x, Factor w, F c) { return _mm512_dpbf16_ps(c, x, w); }
 };
 
