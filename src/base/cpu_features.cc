@@ -6,9 +6,12 @@
 
 #include "base/error.h"
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -17,6 +20,19 @@ namespace syrinx {
 namespace {
 
 #if defined(__x86_64__)
+/// Registers that CPUID sets; zeros for a leaf that the processor lacks. Bits: Intel's manual,
+/// volume 2A, CPUID. Compilers' names of features do not suffice: Clang 16 lacks f16c, avxvnni and
+/// amx-*.
+struct CpuId {
+  CpuId(unsigned leaf, unsigned subleaf) {
+    __get_cpuid_count(leaf, subleaf, &eax, &ebx, &ecx, &edx);
+  }
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+constexpr unsigned kF16c = 1u << 29;                       // leaf 1, ecx
+constexpr unsigned kAvxVnni = 1u << 4;                     // leaf 7, subleaf 1, eax
+constexpr unsigned kAmx = 1u << 22 | 1u << 24 | 1u << 25;  // BF16, TILE, INT8: leaf 7, edx
+
 /// Requests the kernel's permission to use tiles, which are 8 KB of state per thread
 /// (arch_prctl(2)).
 bool may_use_tiles() {
@@ -34,16 +50,14 @@ CpuFeatures detect() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   found.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-               __builtin_cpu_supports("f16c");
-  found.avx_vnni = found.avx2 && __builtin_cpu_supports("avxvnni");
+               (CpuId(1, 0).ecx & kF16c) != 0;
+  found.avx_vnni = found.avx2 && (CpuId(7, 1).eax & kAvxVnni) != 0;
   found.avx512 = found.avx2 && __builtin_cpu_supports("avx512f") &&
                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                  __builtin_cpu_supports("avx512dq");
   found.avx512_vnni = found.avx512 && __builtin_cpu_supports("avx512vnni");
   found.avx512_bf16 = found.avx512_vnni && __builtin_cpu_supports("avx512bf16");
-  found.amx = found.avx512_bf16 && __builtin_cpu_supports("amx-tile") &&
-              __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16") &&
-              may_use_tiles();
+  found.amx = found.avx512_bf16 && (CpuId(7, 0).edx & kAmx) == kAmx && may_use_tiles();
 #elif defined(__aarch64__)
   found.neon = true;
   found.neon_dot = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
