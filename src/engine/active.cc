@@ -28,6 +28,12 @@ bool Active::in_flight() const {
   return std::any_of(runs.begin(), runs.end(), [](const NodeRun& run) { return run.in_flight(); });
 }
 
+void Active::leave_batch(int node) {
+  const NodeRun& run = runs[node];
+  if (run.chunk) run.chunk->running = false;
+  if (run.ar && std::exchange(run.ar->stepping, false)) --model->nodes[node].steps_in_flight;
+}
+
 int64_t Active::frames() {
   const int link = model->first_link;
   return runs.empty() || !opens(link) ? 0 : runs[link].chunk->lane.given();

@@ -44,6 +44,8 @@ struct Active {
   bool writes() const { return opens(model->graph().writer()); }
   bool opens(int node) const { return node != kClient && runs[node].opened(); }
   bool in_flight() const;
+  /// Records that no batch has the state of the request at this node any longer.
+  void leave_batch(int node);
   /// Returns how many frames of the current part the node ResidentModel::first_link was given.
   int64_t frames();
   /// Returns the seconds until the listener has played all audio. Assumes that the frames which

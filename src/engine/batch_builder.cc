@@ -100,19 +100,12 @@ void BatchBuilder::build_chunks(const Plan& plan, Batch& batch) {
   }
 }
 
-void BatchBuilder::give_up(const Plan& plan, Batch& batch, const char* why) {
+void BatchBuilder::give_up(const Plan& plan, Batch& batch, const std::string& why) {
   const auto for_each = [&](FunctionRef<void(Active&)> f) {
     for (const PlannedSequence& planned : plan.sequences) f(*roster_.requests()[planned.slot]);
     for (const int slot : plan.chunk_slots) f(*roster_.requests()[slot]);
   };
-  for_each([&](Active& request) {
-    NodeRun& run = request.runs[batch.node];
-    if (run.chunk) run.chunk->running = false;
-    if (run.ar && run.ar->stepping) {
-      run.ar->stepping = false;
-      --batch.model->nodes[batch.node].steps_in_flight;
-    }
-  });
+  for_each([&](Active& request) { request.leave_batch(batch.node); });
   batch.owners.clear();
   one_by_one_ = !built_ && plan.sequences.size() + plan.chunk_slots.size() > 1;
   if (one_by_one_) return;

@@ -5,6 +5,8 @@
 // could not be built, or no executor took it, no request stays marked as in flight.
 #pragma once
 
+#include <string>
+
 #include "engine/policy.h"
 #include "engine/roster.h"
 #include "engine/slots.h"
@@ -26,7 +28,7 @@ class BatchBuilder {
   /// Removes the in-flight marks that build() set. If the batch could not be built, later batches
   /// have one request each, and a request that was alone in the batch fails. If the batch was built
   /// but no executor accepted it, all of its requests fail.
-  void give_up(const Plan& plan, Batch& batch, const char* why);
+  void give_up(const Plan& plan, Batch& batch, const std::string& why);
 
  private:
   void build_step(const Plan& plan, Batch& batch, double now);

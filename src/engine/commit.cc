@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/fault.h"
+
 namespace syrinx {
 namespace {
 
@@ -28,10 +30,13 @@ int frame_codes(const Node& node) {
 }  // namespace
 
 void Committer::commit(Batch& batch) {
-  try {
-    batch.kind() == Plan::kAr ? commit_steps(batch) : commit_chunks(batch);
-  } catch (const std::exception& e) {
-    for (Active* owner : batch.owners) roster_.fail(*owner, {ErrorCode::kInternal, e.what()});
+  const std::optional<std::string> fault =
+      fault_of([&] { batch.kind() == Plan::kAr ? commit_steps(batch) : commit_chunks(batch); });
+  if (fault) {
+    for (Active* owner : batch.owners) {
+      owner->leave_batch(batch.node);
+      roster_.fail(*owner, {ErrorCode::kInternal, *fault});
+    }
   }
   batch.owners.clear();
 }
@@ -58,11 +63,10 @@ void Committer::commit_steps(Batch& batch) {
     brought.taps =
         std::span<const float>(batch.taps).subspan(tapped, ran[i].taps ? ran[i].rows * width : 0);
     tapped += brought.taps.size();
-    ArRun& run = *request.runs[batch.node].ar;
-    run.stepping = false;
-    --node.steps_in_flight;
+    request.leave_batch(batch.node);
     roster_.guarded(request, [&] { commit_sequence(request, batch, brought); });
-    if (!request.live()) node.pages->release(run);  // the request ended while the batch ran
+    // The request may have ended while the batch ran.
+    if (!request.live()) node.pages->release(*request.runs[batch.node].ar);
     i = end;
   }
 }
@@ -199,7 +203,7 @@ void Committer::commit_chunks(Batch& batch) {
   const std::span<ChunkJob> jobs = batch.jobs();
   for (size_t i = 0; i < jobs.size(); ++i) {
     Active& request = *batch.owners[i];
-    request.runs[n].chunk->running = false;
+    request.leave_batch(n);
     if (!request.live()) continue;
     roster_.guarded(request, [&] {
       if (!batch.fault.empty()) {

@@ -1,23 +1,11 @@
 #include "engine/executor.h"
 
-#include <exception>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/fault.h"
 
 namespace syrinx {
-
-namespace {
-
-/// After a fault, waits for the copies into the batch that were queued before the fault.
-void settle(StepContext& ctx) {
-  try {
-    synchronize(ctx);
-  } catch (const std::exception&) {  // the same fault again, which the batch has recorded
-  }
-}
-
-}  // namespace
 
 Executor::Executor(ExecutorOptions options)
     : pool_(options.threads),
@@ -37,7 +25,7 @@ void Executor::run(Batch& batch) {
   batch.began_s = now_s();
   batch.replayed = batch.recalled = false;
   StepContext* ctx = nullptr;
-  try {
+  const std::optional<std::string> fault = fault_of([&] {
     ctx = &fresh_context(batch.device(), batch.kind());
     const uint64_t played = ctx->stream ? ctx->stream->played() : 0;
     const uint64_t recalled = ctx->stream ? ctx->stream->recalled() : 0;
@@ -51,13 +39,11 @@ void Executor::run(Batch& batch) {
     synchronize(*ctx);
     batch.replayed = ctx->stream && ctx->stream->played() != played;
     batch.recalled = ctx->stream && ctx->stream->recalled() != recalled;
-  } catch (const std::exception& e) {
-    batch.fault = e.what();
-    if (batch.fault.empty()) batch.fault = "a stage failed without a message";
-    if (ctx) settle(*ctx);
-  } catch (...) {
-    batch.fault = "a stage threw something that is not a std::exception";
-    if (ctx) settle(*ctx);
+  });
+  if (fault) {
+    batch.fault = *fault;
+    // Waits for the copies into the batch that were queued before the fault. It may fail again.
+    if (ctx) static_cast<void>(fault_of([&] { synchronize(*ctx); }));
   }
   batch.ended_s = now_s();
 }

@@ -140,6 +140,30 @@ TEST(Faults, I8_AStageThatThrowsFailsItsBatchOnly) {
   }
 }
 
+/// A fault while the results of a batch are applied fails the requests of the batch only, whatever
+/// is thrown.
+TEST(Faults, I8_AFaultOfACommitFailsItsBatchOnly) {
+  for (const char* what : {"", " memory", " nothing", " number"}) {
+    ScriptedMachine machine({.options = roomy()});
+    const auto model = std::make_shared<BreakableModel>();
+    machine.add(model);
+    const Client bad = machine.submit(ask_to_break("", 5));
+    machine.script.ends = [&](Batch& batch) {
+      if (batch.owners.front() == bad->active && batch.kind() == Plan::kAr)
+        model->break_stage(concat("traits 1", what));
+    };
+    machine.run_to_end();
+    EXPECT_EQ(bad->outcome.reason, FinishReason::kError) << what;
+    EXPECT_EQ(bad->outcome.error.code, ErrorCode::kInternal) << what;
+    EXPECT_FALSE(bad->outcome.error.message.empty()) << what;
+    machine.script.ends = {};
+    const Client after = machine.submit(ask_to_break("", 4));
+    machine.run_to_end();
+    EXPECT_EQ(after->samples, frames_of(4)) << what << after->outcome.error.message;
+    expect_nothing_left(machine, *model, what);
+  }
+}
+
 /// A batch that no executor accepts fails only its own requests, whose frames it has taken.
 TEST(Faults, I8_ABatchThatFindsNoExecutorFailsItsRequestsOnly) {
   for (const auto kind : {Plan::kAr, Plan::kChunks}) {

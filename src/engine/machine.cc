@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/fault.h"
+
 namespace syrinx {
 namespace {
 
@@ -50,13 +52,7 @@ void Machine::put(FunctionRef<void()> change) {
 /// Calls `work`. After an exception the engine thread continues: the present requests fail, and
 /// later messages and results are handled as usual.
 void Machine::safely(FunctionRef<void()> work) {
-  try {
-    work();
-  } catch (const std::exception& e) {
-    scheduler_->fail_all(e.what());
-  } catch (...) {
-    scheduler_->fail_all("unknown exception type");
-  }
+  if (const auto fault = fault_of(work)) scheduler_->fail_all(*fault);
 }
 
 void Machine::run() {

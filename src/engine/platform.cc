@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
-#include <exception>
 #include <mutex>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/cores.h"
+#include "base/fault.h"
 #include "engine/active.h"
 #include "engine/executor.h"
 
@@ -108,22 +108,19 @@ HostJob::HostJob() = default;
 HostJob::~HostJob() = default;
 
 void HostJob::work() {
-  try {
-    if (request) {
-      Result<std::vector<NodeRun>> opened = open_runs(*owner->model, *request);
-      if (opened.ok()) {
-        runs = opened.take();
-      } else {
-        result = opened.error();
-      }
-    } else {
+  const std::optional<std::string> fault = fault_of([&] {
+    if (!request) {
       result = sequence->append_text(text, last);
+      return;
     }
-  } catch (const std::exception& e) {
-    result = Error{ErrorCode::kInternal, e.what()};
-  } catch (...) {
-    result = Error{ErrorCode::kInternal, "a sequence threw something that is not a std::exception"};
-  }
+    Result<std::vector<NodeRun>> opened = open_runs(*owner->model, *request);
+    if (opened.ok()) {
+      runs = opened.take();
+    } else {
+      result = opened.error();
+    }
+  });
+  if (fault) result = Error{ErrorCode::kInternal, *fault};
 }
 
 namespace {

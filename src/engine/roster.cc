@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/fault.h"
 
 namespace syrinx {
 
@@ -115,13 +116,7 @@ bool Roster::promote_one(ResidentModel& model, double seats) {
 // ---------------------------------------------------------------------------- ends
 
 void Roster::guarded(Active& request, FunctionRef<void()> work) {
-  try {
-    work();
-  } catch (const std::exception& e) {
-    fail(request, {ErrorCode::kInternal, e.what()});
-  } catch (...) {
-    fail(request, {ErrorCode::kInternal, "unknown exception type"});
-  }
+  if (const auto fault = fault_of(work)) fail(request, {ErrorCode::kInternal, *fault});
 }
 
 void Roster::fail(Active& request, Error error) {
@@ -148,7 +143,7 @@ void Roster::cancel_all(const ResidentModel* model) {
   }
 }
 
-void Roster::fail_all(const char* why) {
+void Roster::fail_all(const std::string& why) {
   for (const auto& request : requests_) fail(*request, {ErrorCode::kInternal, why});
 }
 

@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -53,7 +54,7 @@ class Roster {
   void finish(Active& request, FinishReason reason);
   /// Ends the requests of a model with kCancelled; a null `model` means the requests of all models.
   void cancel_all(const ResidentModel* model = nullptr);
-  void fail_all(const char* why);
+  void fail_all(const std::string& why);
 
   /// Returns whether a request waits for a seat.
   bool waits() const;

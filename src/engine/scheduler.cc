@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/fault.h"
+
 namespace syrinx {
 namespace {
 
@@ -134,18 +136,15 @@ bool Scheduler::fill(ExecutorSlot& slot) {
   }
   Batch& batch = *slot.free.back();
   bool has_run = false;
-  const auto give_up = [&](const char* why) { builder_.give_up(planner_.plan(), batch, why); };
-  try {
+  const std::optional<std::string> fault = fault_of([&] {
     builder_.build(planner_.plan(), batch, began_s);
     const double takes_s = batch.model->nodes[batch.node].cost.cost().of(batch.units());
     slot.until_s = std::max(slot.until_s, began_s) + takes_s;
     batch.model->metrics.overhead_s.add(now() - began_s);
     has_run = platform_.run(slot.index, batch);
-  } catch (const std::exception& e) {
-    give_up(e.what());
-    return true;
-  } catch (...) {
-    give_up("unknown exception type");
+  });
+  if (fault) {
+    builder_.give_up(planner_.plan(), batch, *fault);
     return true;
   }
   builder_.started();

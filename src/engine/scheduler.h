@@ -49,7 +49,7 @@ class Scheduler {
   /// batch. Returns false when the call did nothing.
   bool dispatch();
   /// Fails all requests: the last resort after an unexpected exception.
-  void fail_all(const char* why) { roster_.fail_all(why); }
+  void fail_all(const std::string& why) { roster_.fail_all(why); }
   /// Ends all requests with kCancelled. No batch may be in flight.
   void end_all();
 

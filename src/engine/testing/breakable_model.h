@@ -15,6 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "model/pipeline.h"
 
@@ -135,12 +136,18 @@ class BreakableModel : public Pipeline {
     return Opened(std::move(sequence));
   }
 
+  /// Makes the stage throw the fault of `how` ("traits 1 number") when it is used next.
+  void break_stage(const std::string& how) const { ar_.breaker = std::make_shared<Breaker>(how); }
+
   const std::shared_ptr<Alive> alive = std::make_shared<Alive>();
 
  private:
   class Ar : public ArStage {
    public:
-    const ArTraits& traits() const override { return traits_; }
+    const ArTraits& traits() const override {
+      if (breaker) std::exchange(breaker, nullptr)->reach("traits");
+      return traits_;
+    }
     void forward(StepContext&, const ArBatch& batch, View hidden) const override {
       std::fill_n(hidden.f32(), hidden.count(), 0.f);
       for (const ArSeq& seq : batch.seqs) of(seq).breaker->reach("forward");
@@ -156,6 +163,8 @@ class BreakableModel : public Pipeline {
         row += kVocab;
       }
     }
+
+    mutable std::shared_ptr<Breaker> breaker;  ///< breaks the next call of traits()
 
    private:
     static constexpr int kVocab = 64;
