@@ -1,12 +1,12 @@
-// Finds out whether a temporary file of NewFile (file.h) may be removed. Any thread.
+// Removes temporary files of NewFile (file.h) that a killed process has left. Any thread.
 #pragma once
 
 #include <string>
 
 namespace syrinx {
 
-/// Returns whether a process still writes the temporary file of a NewFile, so holds its lock. Also
-/// returns true for a file that cannot be opened.
-bool is_being_written(const std::string& path);
+/// Removes the temporary file of a NewFile, unless a process still writes the file, so holds its
+/// lock. Does nothing if the file cannot be opened.
+void remove_abandoned_file(const std::string& path);
 
 }  // namespace syrinx

@@ -212,6 +212,18 @@ MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+namespace {
+
+/// Locks a new file. Returns false if the file was removed before.
+bool lock_existing(int fd) {
+  while (::flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 && info.st_nlink > 0;
+}
+
+}  // namespace
+
 NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
   struct stat old {};
   const bool there = ::stat(path_.c_str(), &old) == 0;
@@ -231,16 +243,16 @@ NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
     temporary_ = concat(beginning_of(path_), ".new-", ::getpid(), "-", attempt);
     fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, there ? 0600 : 0666);
     if (fd_ < 0 && errno != EEXIST) break;
+    // remove_abandoned_file() skips a locked file. It may have locked and removed this one before.
+    if (fd_ >= 0 && !lock_existing(fd_)) ::close(std::exchange(fd_, -1));
   }
   if (fd_ < 0) fail("create");
   if (there) take_rights(fd_, old);
-  // Programs that remove old temporary files skip a locked one, because it is still being written.
-  ::flock(fd_, LOCK_EX | LOCK_NB);
 }
 
 NewFile::~NewFile() {
-  if (fd_ >= 0) ::close(fd_);
   if (!in_place()) ::unlink(temporary_.c_str());
+  if (fd_ >= 0) ::close(fd_);
 }
 
 void NewFile::fail(const char* doing) const {
@@ -286,9 +298,13 @@ void NewFile::commit(bool durable) {
   SYRINX_CHECK(fd_ >= 0, "file ", path_, " is committed already");
   // Without fdatasync(), a power cut could leave the name without the contents.
   if (durable && !in_place() && ::fdatasync(fd_) != 0) fail("write");
-  if (::close(std::exchange(fd_, -1)) != 0) fail("write");  // NFS reports a full disk when closing
+  // NFS reports a full disk when a descriptor is closed. The other one keeps the lock, until the
+  // file has its name.
+  const int closed = in_place() ? std::exchange(fd_, -1) : ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (closed < 0 || ::close(closed) != 0) fail("write");
   if (!in_place() && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
   temporary_.clear();
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "io/abandoned.h"
 #include "io/test_dir.h"
 
 namespace syrinx {
@@ -235,6 +236,34 @@ TEST(File, NamesMayBeAsLongAsTheyGet) {
     EXPECT_EQ(slurp(dir.path(each)), "text");
     EXPECT_THROW(need_writable(dir.path(each + "x")), LoadError);
   }
+}
+
+/// A process that removes abandoned files at any moment takes no file that another one writes.
+TEST(File, WhatIsBeingWrittenIsNotAbandoned) {
+  const TestDir dir;
+  std::atomic<bool> over = false;
+  std::thread remover([&] {
+    std::error_code none;
+    while (!over) {
+      for (const auto& entry : std::filesystem::directory_iterator(dir.path(), none))
+        if (entry.path().string().find(".new-") != std::string::npos)
+          remove_abandoned_file(entry.path().string());
+    }
+  });
+  for (int i = 0; i < 3000 && !HasFailure(); ++i) {
+    try {
+      NewFile file(dir.path("a"));
+      file.append(&i, sizeof(i));
+      file.commit(false);
+    } catch (const LoadError& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+  over = true;
+  remover.join();
+  const std::string left = dir.write("a.new-1-0", "half");
+  remove_abandoned_file(left);
+  EXPECT_FALSE(std::filesystem::exists(left));
 }
 
 TEST(File, InAStickyDirectoryOnlyOnesOwnFilesAreReplaced) {

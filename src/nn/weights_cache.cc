@@ -15,7 +15,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "io/being_written.h"
+#include "io/abandoned.h"
 
 namespace syrinx {
 namespace {
@@ -238,8 +238,7 @@ void WeightsCache::make_room(int64_t bytes) const {
     const auto size = static_cast<int64_t>(file.is_regular_file(gone) ? file.file_size(gone) : 0);
     if (gone || file.path() == options_.path) continue;
     if (name.find(std::string(kSuffix) + ".new-") != std::string::npos) {
-      const bool left = now - used > std::chrono::minutes(1) && !is_being_written(file.path());
-      if (left) fs::remove(file.path(), gone);
+      if (now - used > std::chrono::minutes(1)) remove_abandoned_file(file.path());
     } else if (name.ends_with(kSuffix) && now - used > options_.unused_for) {
       fs::remove(file.path(), gone);
     } else if (name.ends_with(kSuffix)) {

@@ -42,7 +42,7 @@
 #include "cli/line/ranges.h"
 #include "cli/speak/text_input.h"
 #include "cli/speak/voice_choice.h"
-#include "io/being_written.h"
+#include "io/abandoned.h"
 #include "io/file.h"
 #include "server/http/http_server.h"
 
@@ -344,7 +344,7 @@ void remove_abandoned(const std::string& directory, const std::vector<BatchItem>
     const std::string path = entry.path().string(), name = entry.path().filename().string();
     const std::string_view file = std::string_view(name).substr(0, name.rfind(".new-"));
     const bool ours = file.size() < name.size() && ids.contains(file.substr(0, file.rfind('.')));
-    if (ours && !is_being_written(path)) ::unlink(path.c_str());
+    if (ours) remove_abandoned_file(path);
   }
 }
 
