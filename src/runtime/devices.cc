@@ -100,18 +100,25 @@ Devices devices_for(const std::string& text, const Family& family) {
   return out;
 }
 
-void check_devices(const NodeDevices& nodes, const Graph& graph) {
+void check_nodes(const NodeDevices& nodes, const Graph& graph) {
+  std::string known;
+  for (const Node& node : graph.nodes()) known += concat(known.empty() ? "" : ", ", node.name);
   for (const auto& [name, device] : nodes) {
-    const std::string part = concat(name, "=", device_name(device));
-    std::string known;
-    const Node* found = nullptr;
-    for (const Node& node : graph.nodes()) {
-      known += concat(known.empty() ? "" : ", ", node.name);
-      if (node.name == name) found = &node;
+    if (std::ranges::find(graph.nodes(), name, &Node::name) != graph.nodes().end()) continue;
+    refuse_device(concat(name, "=", device_name(device)),
+                  concat("the model has no such stage, only ", known));
+  }
+}
+
+void check_devices(const NodeDevices& nodes, const Graph& graph) {
+  check_nodes(nodes, graph);
+  for (const Node& node : graph.nodes()) {
+    const auto wanted = nodes.find(node.name);
+    if (wanted == nodes.end()) continue;
+    if ((node.ar ? node.ar->device() : node.chunk->device()) != wanted->second) {
+      refuse_device(concat(node.name, "=", device_name(wanted->second)),
+                    "this stage runs on the CPU only");
     }
-    if (!found) refuse_device(part, concat("the model has no such stage, only ", known));
-    if ((found->ar ? found->ar->device() : found->chunk->device()) != device)
-      refuse_device(part, "this stage runs on the CPU only");
   }
 }
 

@@ -33,6 +33,8 @@ struct Devices {
 };
 /// Throws LoadError if a device is missing, or if the family cannot use a GPU.
 Devices devices_for(const std::string& text, const Family& family);
+/// Throws LoadError unless each node of `nodes` exists.
+void check_nodes(const NodeDevices& nodes, const Graph& graph);
 /// Throws LoadError unless each node of `nodes` exists and runs on its device.
 void check_devices(const NodeDevices& nodes, const Graph& graph);
 

@@ -211,9 +211,17 @@ FoundModel find_model(const LoadOptions& options) {
 }
 
 Introduction introduce(const LoadOptions& options, const FoundModel& found) {
-  const Device device = devices_for(options.device, *found.family).model;
+  const Devices devices = devices_for(options.device, *found.family);
+  const Device device = devices.model;
+  const auto kind = [](Device each) {
+    return each == Device::kCpu ? std::string(cpu::gemm_set().name) : std::string("cuda");
+  };
+  std::string kernels = kind(device);
+  for (const auto& [node, its] : devices.nodes) {
+    if (kind(its) != kind(device)) kernels += concat(" ", node, "=", kind(its));
+  }
   return {SYRINX_VERSION,
-          device == Device::kCpu ? cpu::gemm_set().name : "cuda",
+          kernels,
           concat(found.family->name, " ", weight_type_name(weight_type(options.weights, device)),
                  options.dummy ? " dummy " : " ", fingerprint(found.dir)),
           {}};
@@ -322,7 +330,15 @@ std::shared_ptr<const Pipeline> load_on(Device device, const NodeDevices& nodes,
 
 }  // namespace
 
-void find_checkpoint(const LoadOptions& options) { static_cast<void>(find_model(options)); }
+void find_checkpoint(const LoadOptions& options) {
+  const FoundModel found = find_model(options);
+  const Devices devices = devices_for(options.device, *found.family);
+  if (devices.nodes.empty()) return;
+  // The graph has the names of the nodes, and needs no memory for weights.
+  LoadSpec spec{found.dir, model_name(options.model), WeightType::kF32, true};
+  spec.elsewhere = [](std::string_view) { return true; };
+  check_nodes(devices.nodes, found.family->load(spec)->graph());
+}
 
 std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options) try {
   const FoundModel found = find_model(options);

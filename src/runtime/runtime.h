@@ -63,7 +63,8 @@ constexpr int64_t kCachedFrom = int64_t{64} << 20;
 /// Returns the name of `model` for clients: its last part, without a revision.
 std::string model_name(std::string model);
 
-/// Throws LoadError if load_pipeline() would find no model, or no model of a known family.
+/// Throws LoadError if load_pipeline() would find no model, no model of a known family, or not the
+/// devices or the nodes of `device`.
 void find_checkpoint(const LoadOptions& options);
 
 /// Returns the properties of a model without loading it, for families that read them from small

@@ -159,6 +159,25 @@ size_t files_in(const std::string& dir) {
   return static_cast<size_t>(std::distance(files, none));
 }
 
+/// A server of several models loads most of them at their first requests, but checks their devices
+/// at its start.
+TEST(Load, MisspeltDevicesAreFoundBeforeTheWeightsAreRead) {
+  const auto fault = [](const std::string& device) -> std::string {
+    LoadOptions options = text_model();
+    options.device = device;
+    try {
+      find_checkpoint(options);
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(fault("cpu"), "");
+  EXPECT_EQ(fault("cpu,ar=cpu"), "");
+  EXPECT_TRUE(says(fault("cpu,lm=cpu"), "lm=cpu: the model has no such stage, only ar"));
+  EXPECT_TRUE(says(fault("tpu"), "expected auto, cpu"));
+}
+
 TEST(Load, KeptWeightsSayTheSame) {
   const TestDir dir;
   size_t kept = 0;

@@ -105,6 +105,16 @@ TEST_F(Gpus, PlacesThatAreImpossibleAreNamed) {
             "--device codec=cuda:63: no GPU 63: the last GPU of this machine is " + last);
 }
 
+/// A process whose stage runs on a GPU introduces itself as such, also if the rest of its model
+/// runs on the CPU.
+TEST_F(Gpus, AnIntroductionNamesEachKindOfDevice) {
+  const std::string cpu = introduce(options("cpu")).cpu;
+  EXPECT_EQ(introduce(options("cpu,codec=cpu")).cpu, cpu);
+  EXPECT_EQ(introduce(options("cpu,codec=cuda:1")).cpu, cpu + " codec=cuda");
+  EXPECT_EQ(introduce(options("cuda:0,codec=cuda:1")).cpu, "cuda");
+  EXPECT_EQ(introduce(options("cuda:0,codec=cpu")).cpu, "cuda codec=" + cpu);
+}
+
 TEST_F(Gpus, CopyToEachOther) {
   Tensor host({300}, DType::kF32);
   for (int i = 0; i < 300; ++i) host.f32()[i] = static_cast<float>(i);
