@@ -143,41 +143,19 @@ __device__ inline T* dynamic_shared() {
   return reinterpret_cast<T*>(syrinx_dynamic_shared);
 }
 
-/// Returns the bytes of shared memory that a block of the current GPU may have.
-inline int most_shared() {
-  int most = 0, device = 0;
-  cuda::check(cudaGetDevice(&device), "device");
-  cuda::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-              "device");
-  return most;
-}
-
-/// Allows a kernel the current GPU's largest dynamic shared memory, once per GPU and kernel. If
-/// each launch set its own limit, a thread could lower the limit while another is about to launch.
-inline void allow_shared(const char* name, const void* kernel) {
+/// Allows a kernel the largest dynamic shared memory of `device`, which must be the current GPU,
+/// once per GPU and kernel. If each launch set its own limit, a thread could lower the limit while
+/// another is about to launch.
+inline void allow_shared(const char* name, const void* kernel, Device device) {
   static std::mutex mutex;
   static std::set<std::pair<int, const void*>> allowed;
   const std::lock_guard lock(mutex);
-  int device = 0;
-  cuda::check(cudaGetDevice(&device), name);
-  if (!allowed.insert({device, kernel}).second) return;
+  if (!allowed.insert({device.number(), kernel}).second) return;
   cudaFuncAttributes own{};
   cuda::check(cudaFuncGetAttributes(&own, kernel), name);
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   most_shared() - static_cast<int>(own.sharedSizeBytes)),
+  const int dynamic = cuda::limits_of(device).shared - static_cast<int>(own.sharedSizeBytes);
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic),
               name);
-}
-
-/// Returns whether kernels of the current device may begin early.
-inline bool can_begin_early() {
-  static const bool can = [] {
-    int device = 0, major = 0;
-    cuda::check(cudaGetDevice(&device), "device");
-    cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-                "device");
-    return major >= 9;
-  }();
-  return can;
 }
 
 template <typename... P, typename... A>
@@ -185,10 +163,11 @@ void launch_as(Begin begin, const char* name, void (*kernel)(P...), dim3 grid, d
                size_t shared, Stream& stream, A... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   const auto to = static_cast<cudaStream_t>(stream.native());
-  const bool early = begin == Begin::kEarly && can_begin_early();
+  const Device device = stream.device();
+  const bool early = begin == Begin::kEarly && cuda::limits_of(device).early;
   const auto call = [=] {
     // The kernel's static arrays and this memory together may exceed the default of 48 KB.
-    if (shared > 8u << 10) allow_shared(name, reinterpret_cast<const void*>(kernel));
+    if (shared > 8u << 10) allow_shared(name, reinterpret_cast<const void*>(kernel), device);
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;

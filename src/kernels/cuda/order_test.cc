@@ -259,6 +259,16 @@ TEST_P(RoundedRows, ManyRowsHaveTheBitsOfAFew) {
   }
 }
 
+/// Each GPU gets the tile that fits into its own shared memory, not into that of another GPU which
+/// the thread used before.
+TEST_P(RoundedRows, UnlikeGpusHaveTheSameBits) {
+  const auto want = rows_of_products(GetParam(), "large", WeightType::kBF16, 130, 75, 704);
+  for (int gpu = 0; gpu < std::ssize(gpu_names()); ++gpu) {
+    const auto got = rows_of_products(Device::gpu(gpu), "large", WeightType::kBF16, 130, 75, 704);
+    EXPECT_EQ(0, std::memcmp(got.data(), want.data(), 4 * want.size())) << gpu;
+  }
+}
+
 /// Runs three layers for two sequences and returns the rows. `early`: SYRINX_GPU_PDL.
 std::vector<float> rows_of_layers(Device device, const char* early) {
   constexpr int kDim = 64, kHidden = 128, kHeads = 2, kRows = 2;

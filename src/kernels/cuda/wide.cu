@@ -23,7 +23,8 @@ void choose(StepContext& ctx, const WideCall& call, WideTile tile) {
   // With 8 bits, 128 outputs a block would need too many registers.
   constexpr int kPanels = kQ8 ? 2 : 4;
   // Some chips have less shared memory than the large tile needs.
-  if (tile == WideTile::kLarge && WideShape<kPanels, 4, kQ8>::kBytes <= gpu::most_shared())
+  if (tile == WideTile::kLarge &&
+      WideShape<kPanels, 4, kQ8>::kBytes <= limits_of(ctx.device).shared)
     return go<kPanels, 4, kQ8>(ctx, call);
   go<2, 2, kQ8>(ctx, call);
 }

@@ -3,6 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
+#include <mutex>
+
 #include "base/check.h"
 #include "tensor/device_health.h"
 #include "tensor/tensor.h"
@@ -43,6 +46,30 @@ inline void check(cudaError_t error, const char* what) {
   SYRINX_CHECK(error != cudaErrorNoKernelImageForDevice, "[cuda] ", text,
                ": this program was built for other GPUs (CMAKE_CUDA_ARCHITECTURES)");
   SYRINX_CHECK(false, "[cuda] ", text);
+}
+
+/// What a chip can do, as far as kernels depend on it.
+struct GpuLimits {
+  bool early = false;  ///< kernels may begin before the previous one of their stream ends
+  int shared = 0;      ///< bytes of shared memory that a block may have
+};
+
+/// Returns the limits of a GPU, which need not be the current one: a process may have unlike GPUs.
+/// Asks the driver once for each GPU.
+inline const GpuLimits& limits_of(Device device) {
+  static std::array<std::once_flag, Device::kMostGpus> asked;
+  static std::array<GpuLimits, Device::kMostGpus> all;
+  const auto gpu = static_cast<size_t>(device.number());
+  std::call_once(asked[gpu], [&] {
+    int major = 0;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.number()),
+          "device");
+    check(cudaDeviceGetAttribute(&all[gpu].shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                 device.number()),
+          "device");
+    all[gpu].early = major >= 9;
+  });
+  return all[gpu];
 }
 
 /// Makes a GPU the current one of the calling thread. Kernels, allocations, new streams and new

@@ -20,6 +20,7 @@
 #include "kernels/cuda/begin.h"
 #include "kernels/cuda/emulation/memory.h"
 #include "tensor/context.h"
+#include "tensor/cuda/cuda_check.h"
 
 #define __global__
 #define __device__
@@ -49,7 +50,6 @@ void wait_for_block();
 /// Passes `bytes` <= 32 bytes to the warp and waits for all lanes. In the result, lane i's bytes
 /// begin at 32 * i. The result is valid until the second exchange after this one.
 const unsigned char* exchange(const void* mine, size_t bytes);
-constexpr int kMostShared = 227 << 10;  // bytes of a block's shared memory (H100)
 void* dynamic_memory();
 void begin_copy(void* to, const void* from, bool inside);
 void commit_copies();
@@ -153,7 +153,6 @@ T* dynamic_shared() {
   return static_cast<T*>(emulated::dynamic_memory());
 }
 
-inline int most_shared() { return emulated::kMostShared; }
 inline void allow_next() {}
 inline void wait_for_earlier() { emulated::wait_for_earlier(); }
 
@@ -162,7 +161,10 @@ void launch_as(Begin begin, const char* name, void (*kernel)(P...), dim3 grid, d
                size_t shared, Stream& stream, A... args) {
   SYRINX_CHECK(grid.x < 1u << 31 && grid.y <= 65535 && grid.z <= 65535, name,
                ": unsupported grid of ", grid.x, " x ", grid.y, " x ", grid.z, " blocks");
-  const bool early = begin == Begin::kEarly;
+  const cuda::GpuLimits& limits = cuda::limits_of(stream.device());
+  SYRINX_CHECK(shared <= static_cast<size_t>(limits.shared), name, ": a block may not have ",
+               shared, " bytes of shared memory");
+  const bool early = begin == Begin::kEarly && limits.early;
   const auto call = [=, &stream] {
     emulated::run_on(
         stream, name,

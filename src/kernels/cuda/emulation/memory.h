@@ -1,4 +1,5 @@
 // Memory and streams of the emulated GPUs. There are SYRINX_EMULATED_GPUS of them, by default 2.
+// They are unlike: the last one has the limits of an H100, the others those of an older chip.
 // Every allocation has guard pages around it. A kernel or a copy that accesses memory of another
 // GPU ends the program. If the processor has protection keys, a host thread that accesses memory of
 // a GPU outside of kernels and copies causes a fault.
@@ -18,6 +19,8 @@
 namespace syrinx::gpu::emulated {
 
 constexpr int kAllGpus = -1;
+// Bytes of shared memory that a block may have: of an H100, of sm_86 and sm_89.
+constexpr int kMostShared = 227 << 10, kOlderShared = 99 << 10;
 
 /// While an object exists, its thread may access memory of one GPU, or of all. Only one thread at a
 /// time may have one, because kernels share the emulated machine. The constructor runs kernels that

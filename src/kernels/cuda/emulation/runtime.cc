@@ -269,9 +269,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int gpu) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int gpu) {
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int gpu) {
   if (gpu < 0 || gpu >= gpu_count()) return result(cudaErrorInvalidDevice);
-  *value = 9;
+  const bool older = gpu + 1 < gpu_count();
+  if (attribute == cudaDevAttrComputeCapabilityMajor) *value = older ? 8 : 9;
+  if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin)
+    *value = older ? kOlderShared : kMostShared;
   return cudaSuccess;
 }
 
