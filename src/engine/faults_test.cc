@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "base/fault.h"
 #include "engine/failing_new_test.h"
 #include "engine/testing/breakable_model.h"
 #include "engine/testing/scripted_asks.h"
@@ -212,6 +213,32 @@ TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
     EXPECT_EQ(bad->outcome.error.code, ErrorCode::kInternal);
     EXPECT_EQ(good->samples, heard_alone(ask_bytes(20, 3)));
   }
+}
+
+/// The last resort of the engine's thread works without memory for the message of a fault.
+TEST(Faults, I8_AFaultNeedsNoMemory) {
+  const std::runtime_error error(std::string(100, 'x'));
+  const auto fault = fault_of([&] {
+    allocations::fail_after(1);
+    throw error;
+  });
+  EXPECT_TRUE(allocations::fail_after(0)) << "the message took no memory";
+  EXPECT_EQ(fault, "no memory");
+  ScriptedMachine machine({.options = roomy()});
+  const auto model = std::make_shared<BreakableModel>();
+  machine.add(model);
+  const std::array clients = {machine.submit(ask_to_break("", 1)),
+                              machine.submit(ask_to_break("", 2))};
+  const std::string why = error.what();
+  allocations::fail_after(1);
+  machine.scheduler.fail_all(why);
+  EXPECT_TRUE(allocations::fail_after(0)) << "the messages took no memory";
+  for (const Client& client : clients) {
+    EXPECT_EQ(client->outcome.error.code, ErrorCode::kInternal);
+    EXPECT_FALSE(client->outcome.error.message.empty());
+  }
+  machine.run_to_end();
+  expect_nothing_left(machine, *model, "");
 }
 
 /// The n-th allocation of a turn fails, for every n: in planning, building, committing and in calls

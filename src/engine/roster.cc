@@ -144,7 +144,10 @@ void Roster::cancel_all(const ResidentModel* model) {
 }
 
 void Roster::fail_all(const std::string& why) {
-  for (const auto& request : requests_) fail(*request, {ErrorCode::kInternal, why});
+  for (const auto& request : requests_) {
+    const auto fault = fault_of([&] { fail(*request, {ErrorCode::kInternal, why}); });
+    if (fault) fail(*request, {ErrorCode::kInternal, *fault});  // a short message needs no memory
+  }
 }
 
 // ---------------------------------------------------------------------------- counts
