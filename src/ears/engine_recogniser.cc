@@ -258,7 +258,7 @@ void EngineRecogniser::post(const Hearing& hearing) {
   hearing->again = true;
   if (hearing->posted) return;
   hearing->posted = true;
-  threads_->post([this, hearing] { run_piece(hearing); });
+  threads_->run([this, hearing] { run_piece(hearing); });
 }
 
 /// Lets the oldest recording whose request was refused submit it again.

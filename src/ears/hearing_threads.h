@@ -3,34 +3,21 @@
 // transcript causes no audible gap.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
+
+#include "base/workers.h"
 
 namespace syrinx {
 
-class HearingThreads {
+class HearingThreads : public Workers<std::function<void()>> {
  public:
-  explicit HearingThreads(int threads);
-  /// Waits until all posted pieces have run, including pieces that running pieces post.
-  ~HearingThreads();
-  HearingThreads(const HearingThreads&) = delete;
-  HearingThreads& operator=(const HearingThreads&) = delete;
-
-  /// Runs `piece` after the pieces posted earlier have begun. `piece` must not throw. Any thread.
-  void post(std::function<void()> piece);
+  explicit HearingThreads(int threads)
+      : Workers(
+            threads, [](const std::function<void()>& piece) { piece(); }, kNice) {}
 
  private:
-  void loop();
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> pieces_;
-  int running_ = 0;
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  /// When other threads need the core, too, each of these threads gets a tenth of it.
+  static constexpr int kNice = 10;
 };
 
 }  // namespace syrinx

@@ -241,7 +241,7 @@ bool PocketSphinx::has_work(const Hearing& hearing) const {
 void PocketSphinx::post(const std::shared_ptr<Hearing>& hearing) {
   if (hearing->queued || !has_work(*hearing)) return;
   hearing->queued = true;
-  threads_->post([this, hearing] { run_piece(hearing); });
+  threads_->run([this, hearing] { run_piece(hearing); });
 }
 
 void PocketSphinx::run_piece(const std::shared_ptr<Hearing>& hearing) {

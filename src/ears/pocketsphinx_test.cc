@@ -361,9 +361,9 @@ TEST(PocketSphinx, HearingGivesWay) {
     HearingThreads hearing(cores);
     std::function<void()> piece = [&] {
       use(heard_ns, 0.01);
-      if (!over) hearing.post(piece);
+      if (!over) hearing.run(piece);
     };
-    for (int i = 0; i < 2 * cores; ++i) hearing.post(piece);
+    for (int i = 0; i < 2 * cores; ++i) hearing.run(piece);
     for (int i = 0; i < cores; ++i) speakers.emplace_back([&] { use(spoken_ns, 3); });
     for (std::thread& speaker : speakers) speaker.join();
     over = true;

@@ -1,14 +1,12 @@
 #include "engine/platform.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/fault.h"
+#include "base/workers.h"
 #include "engine/active.h"
 #include "engine/executor.h"
 
@@ -16,56 +14,6 @@ namespace syrinx {
 namespace {
 
 constexpr int kHostThreads = 2;
-
-/// Threads that take the queued jobs in order of arrival and call `work` with each.
-template <typename Job>
-class Workers {
- public:
-  Workers(int threads, std::function<void(Job)> work) : work_(std::move(work)) {
-    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { loop(); });
-  }
-  /// Finishes the queued jobs, then ends the threads.
-  ~Workers() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    given_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-
-  void run(Job job) {
-    {
-      const std::lock_guard lock(mutex_);
-      queue_.push_back(std::move(job));
-    }
-    given_.notify_one();
-  }
-
- private:
-  void loop() {
-    for (;;) {
-      Job job{};
-      {
-        std::unique_lock lock(mutex_);
-        given_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-        if (queue_.empty()) return;
-        job = std::move(queue_.front());
-        queue_.erase(queue_.begin());
-      }
-      work_(std::move(job));
-    }
-  }
-
-  const std::function<void(Job)> work_;
-  std::mutex mutex_;
-  std::condition_variable given_;
-  std::vector<Job> queue_;  // short, and unlike a deque it allocates nothing when it is warm
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
-};
 
 class ThisMachine : public Platform {
  public:

@@ -6,10 +6,8 @@ namespace syrinx {
 
 ExecutorSlots::ExecutorSlots(const SlotsSpec& spec) : spec_(spec) {
   for (const SlotSpec& wanted : spec_.slots) {
-    ExecutorSlot& slot = slots_.emplace_back();
+    ExecutorSlot& slot = slots_.emplace_back(ExecutorSlot{wanted});
     slot.index = static_cast<int>(slots_.size()) - 1;
-    slot.steps = wanted.steps;
-    slot.remote = wanted.remote;
     for (int i = 0; i < (is_inline(slot) ? 1 : 2); ++i) {
       slot.batches.emplace_back().executor = slot.index;
       slot.free.push_back(&slot.batches.back());

@@ -19,12 +19,10 @@
 namespace syrinx {
 
 /// An executor with its two batches: one may run while the next one waits.
-struct ExecutorSlot {
+struct ExecutorSlot : SlotSpec {
   int index = 0;
-  bool steps = true;
-  bool remote = false;
-  std::deque<Batch> batches;
-  std::vector<Batch*> free;
+  std::deque<Batch> batches = {};
+  std::vector<Batch*> free = {};
   const ResidentModel* running = nullptr;  ///< model of the last batch that the executor got
   double until_s = 0;                      ///< expected end of that batch, on the engine's clock
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/fault.h"
 #include "model/request_bytes.h"
 
 namespace syrinx {
@@ -236,11 +237,12 @@ SteppedMessage ServedSteps::step(int node, const StepMessage& message) {
     std::memcpy(table.data() + at, from.pages.data(), from.pages.size());
   }
   step.sequences = sequences, step.page_table = table;
-  try {
+  const std::optional<std::string> fault = fault_of([&] {
     if (!sequences.empty()) run_(*pipeline_.graph().node(node).ar, step, out.results);
-  } catch (const std::exception& e) {
+  });
+  if (fault) {
     out.results = {};
-    out.fault = *e.what() != 0 ? e.what() : "the stage failed without a message";
+    out.fault = *fault;
     return out;
   }
   out.results.faults = std::move(faults);

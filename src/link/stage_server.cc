@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/thread_pool.h"
+#include "base/fault.h"
 #include "link/served_steps.h"
-#include "model/stage.h"
-#include "tensor/context.h"
+#include "model/stage_runner.h"
 
 namespace syrinx {
 namespace {
@@ -40,55 +39,24 @@ bool takes_codes(const ChunkStage& stage) {
 /// Runs batches one at a time.
 class Runner {
  public:
-  explicit Runner(int threads) : pool_(threads) {}
+  explicit Runner(int threads) : runner_(threads) {}
 
   /// Runs chunks; any exception of the stage becomes the fault of all jobs.
   void run(const ChunkStage& stage, std::span<ChunkJob> jobs) {
     const std::lock_guard lock(mutex_);
-    try {
-      StepContext& ctx = fresh_context(stage.device(), StreamPriority::kNormal);
-      stage.run(ctx, jobs);
-      synchronize(ctx);
-    } catch (const std::exception& e) {
-      fail(jobs, e.what());
-    } catch (...) {
-      fail(jobs, "unknown exception type");
-    }
+    const std::optional<std::string> fault = fault_of([&] { runner_.run(stage, jobs); });
+    if (!fault) return;
+    for (ChunkJob& job : jobs) job.fault = Error{ErrorCode::kInternal, *fault};
   }
   /// Runs a step; throws any exception of the stage.
   void run(const ArStage& stage, const Step& step, StepResults& out) {
     const std::lock_guard lock(mutex_);
-    StepContext& ctx = fresh_context(stage.device(), StreamPriority::kHigh);
-    try {
-      steps_.run(ctx, stage, step, out);
-    } catch (...) {
-      settle(ctx);
-      throw;
-    }
+    runner_.run(stage, step, out);
   }
 
  private:
-  StepContext& fresh_context(Device device, StreamPriority priority) {
-    Workspace& space =
-        spaces_.try_emplace({device, priority}, pool_, device, priority).first->second;
-    space.reset();
-    return space.context();
-  }
-  /// Waits after a fault for the work that was queued before the fault.
-  static void settle(StepContext& ctx) {
-    try {
-      synchronize(ctx);
-    } catch (const std::exception&) {  // a repetition of the fault, which was already sent
-    }
-  }
-  static void fail(std::span<ChunkJob> jobs, const std::string& why) {
-    for (ChunkJob& job : jobs) job.fault = Error{ErrorCode::kInternal, why};
-  }
-
   std::mutex mutex_;
-  ThreadPool pool_;
-  std::map<std::pair<Device, StreamPriority>, Workspace> spaces_;
-  StepWork steps_;
+  StageRunner runner_;
 };
 
 }  // namespace

@@ -33,9 +33,8 @@ class TracingPlatform : public Platform {
         first_link_(speaking_link(graph)),
         options_(options),
         trace_(trace),
-        executor_({.threads = options.threads,
-                   .greedy = !options.draws,
-                   .watch = [this](StepContext& ctx, int k, View logits) {
+        executor_(options.threads,
+                  {.greedy = !options.draws, .watch = [this](StepContext& ctx, int k, View logits) {
                      if (traced_ && trace_.steps < options_.logit_steps) keep(ctx, k, logits);
                    }}) {
     trace_.logits.resize(ar_.traits().vocab.size());

@@ -38,7 +38,7 @@ inline void expect_golden_answers(
     const std::function<SpeechRequest(const nlohmann::ordered_json&)>& request_of,
     const std::function<std::string(const std::string&)>& path_of,
     const std::function<int64_t(int64_t)>& samples_of, SpokenNodes nodes = {}) {
-  Executor executor(ExecutorOptions{.threads = 2, .greedy = true});
+  Executor executor(2, {.greedy = true});
   int sounds = 0;
   for (const auto& [name, c] : cases.items()) {
     SCOPED_TRACE(name);

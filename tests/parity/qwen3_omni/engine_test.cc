@@ -69,7 +69,7 @@ ordered_json golden_cases(const std::string& size) {
 }
 
 TEST(OmniParity, TheWholePipelineAnswersAsTheAuthors) {
-  Executor executor(ExecutorOptions{.threads = 2, .greedy = true});
+  Executor executor(2, {.greedy = true});
   for (const char* size : kSizes) {
     const auto pipeline = omni(size);
     const size_t width = pipeline->graph().node(kCode2Wav).chunk->in_width();
