@@ -7,9 +7,9 @@
 
 #include "engine/engine.h"
 #include "engine/output.h"
-#include "engine/parts.h"
 #include "engine/resident.h"
 #include "engine/runs.h"
+#include "model/spoken_parts.h"
 
 namespace syrinx {
 

@@ -1,4 +1,4 @@
-#include "engine/parts.h"
+#include "model/spoken_parts.h"
 
 #include <algorithm>
 #include <utility>
