@@ -31,12 +31,13 @@ Embedding::Embedding(const Weights& weights, int64_t count, int64_t width, DType
   }
 }
 
-View MovedTables::move(Device device, const View& table) {
+void WeightPlace::move_part(View& table) {
+  if (table.empty()) return;
   Tensor& copy = copies_[table.data];
-  if (copy.empty()) copy = copy_to(table, device);
-  View moved = copy;
-  moved.shape = table.shape;
-  return moved;
+  if (copy.empty()) copy = copy_to(table, device_);
+  const Shape shape = table.shape;
+  table = copy;
+  table.shape = shape;
 }
 
 LinearPart take_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,

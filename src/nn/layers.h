@@ -3,7 +3,10 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "io/weights.h"
 #include "kernels/embedding.h"
@@ -21,14 +24,72 @@ inline void move_to(Device device, PackedLinear& linear) {
   if (!linear.empty()) linear = linear.on_device(device);
 }
 
-/// Copies of tables on a GPU. The CPU reads these tables directly from a checkpoint's file. Each
-/// table has one copy.
-class MovedTables {
+/// Moves a layer, all parts of a list, or several parts.
+template <typename Layer>
+auto move_to(Device device, Layer& layer) -> decltype(layer.move_to(device)) {
+  layer.move_to(device);
+}
+template <typename Part>
+void move_to(Device device, std::vector<Part>& parts) {
+  for (Part& part : parts) move_to(device, part);
+}
+template <typename First, typename Second, typename... Rest>
+void move_to(Device device, First& first, Second& second, Rest&... rest) {
+  move_to(device, first);
+  move_to(device, second, rest...);
+}
+
+/// Returns the bytes of a part of a network (a tensor, table, linear or layer), of all parts of a
+/// list, or of several parts.
+template <typename Part>
+size_t bytes_of(const Part& part) {
+  return part.bytes();
+}
+template <typename Part>
+size_t bytes_of(const std::vector<Part>& parts) {
+  size_t sum = 0;
+  for (const Part& part : parts) sum += bytes_of(part);
+  return sum;
+}
+template <typename First, typename Second, typename... Rest>
+size_t bytes_of(const First& first, const Second& second, const Rest&... rest) {
+  return bytes_of(first) + bytes_of(second, rest...);
+}
+
+/// The device of a network's weights. Also owns the copies of tables on a GPU. The CPU reads these
+/// tables directly from a checkpoint's file. Each table has one copy.
+class WeightPlace {
  public:
-  /// Returns a view of the table on the device, valid as long as this object.
-  View move(Device device, const View& table);
+  Device device() const { return device_; }
+  /// Moves the parts of a network, each of a kind that move_to() moves, a table, a part with tables
+  /// (its move_to() has a WeightPlace), a pointer to a part, or a list of them. The view of a table
+  /// becomes a view of the copy, valid as long as this object.
+  template <typename... Parts>
+  void move(Device device, Parts&... parts) {
+    device_ = device;
+    (move_part(parts), ...);
+  }
 
  private:
+  void move_part(View& table);
+  template <typename Part>
+  void move_part(std::vector<Part>& parts) {
+    for (Part& part : parts) move_part(part);
+  }
+  template <typename Part>
+  void move_part(std::unique_ptr<Part>& part) {
+    if (part) move_part(*part);
+  }
+  template <typename Part>
+  void move_part(Part& part) {
+    if constexpr (requires { part.move_to(device_, *this); }) {
+      part.move_to(device_, *this);
+    } else {
+      move_to(device_, part);
+    }
+  }
+
+  Device device_ = Device::kCpu;
   std::map<const void*, Tensor> copies_;
 };
 

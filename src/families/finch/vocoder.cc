@@ -254,12 +254,7 @@ void Vocoder::speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidd
 }
 
 size_t Vocoder::bytes() const {
-  size_t sum = inp_.bytes() + up_.bytes() + tone_.bytes() + head_.bytes();
-  for (const Tensor& book : books_) sum += book.bytes();
-  for (const Tensor& phone : phones_) sum += phone.bytes();
-  for (const ResidualConv& block : low_) sum += block.bytes();
-  for (const ResidualConv& block : high_) sum += block.bytes();
-  return sum;
+  return bytes_of(inp_, up_, tone_, head_, books_, phones_, low_, high_);
 }
 
 }  // namespace syrinx::finch

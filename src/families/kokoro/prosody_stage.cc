@@ -17,14 +17,13 @@ ProsodyStage::ProsodyStage(const KokoroConfig& config, const Prosody& prosody)
 
 void ProsodyStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   std::fill_n(hidden.f32(), hidden.count(), 0.f);
+  const Arena::Mark host_mark(ctx.host);
   std::vector<KokoroState*> states;
   std::vector<ProsodyJob> jobs;
-  for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;
-    auto& state = static_cast<KokoroState&>(*seq.state);
-    if (state.utterance().phonemes() == 0) continue;  // the text ended without further words
-    states.push_back(&state);
-    jobs.push_back({state.utterance().ids, state.style().subspan(style_), state.speed()});
+  for (KokoroState* state : emitting<KokoroState>(ctx, batch)) {
+    if (state->utterance().phonemes() == 0) continue;  // the text ended without further words
+    states.push_back(state);
+    jobs.push_back({state->utterance().ids, state->style().subspan(style_), state->speed()});
   }
   if (jobs.empty()) return;
   prosody_.run(ctx, jobs);

@@ -4,15 +4,14 @@
 #pragma once
 
 #include "families/kokoro/prosody.h"
-#include "model/stage.h"
+#include "families/network_stage.h"
 
 namespace syrinx::kokoro {
 
-class ProsodyStage : public ArStage {
+class ProsodyStage : public NetworkStage {
  public:
   ProsodyStage(const KokoroConfig& config, const Prosody& prosody);
 
-  const ArTraits& traits() const override { return traits_; }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
@@ -22,7 +21,6 @@ class ProsodyStage : public ArStage {
  private:
   const Prosody& prosody_;
   size_t style_ = 0;
-  ArTraits traits_;
 };
 
 }  // namespace syrinx::kokoro

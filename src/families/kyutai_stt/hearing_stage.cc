@@ -64,10 +64,6 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   }
 }
 
-size_t HearingStage::bytes() const {
-  size_t sum = encoder_.bytes();
-  for (const View& table : tables_) sum += table.bytes();
-  return sum;
-}
+size_t HearingStage::bytes() const { return bytes_of(encoder_, tables_); }
 
 }  // namespace syrinx::kyutai_stt

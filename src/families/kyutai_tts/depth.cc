@@ -26,10 +26,8 @@ TextTable::TextTable(const Weights& weights, int64_t ids, int64_t width, int64_t
       main_(load_linear(weights, "out1", out, width, false, at_least_8_bits(type))),
       second_(load_linear(weights, "out2", out, width, false, at_least_8_bits(type))) {}
 
-void TextTable::move_to(Device device, MovedTables& moved) {
-  table_ = moved.move(device, table_);
-  syrinx::move_to(device, main_);
-  syrinx::move_to(device, second_);
+void TextTable::move_to(Device device, WeightPlace& place) {
+  place.move(device, table_, main_, second_);
 }
 
 void TextTable::add(StepContext& ctx, std::span<const TextIds> ids, const View& out) const {
@@ -79,21 +77,8 @@ size_t DepthCodes::scratch_bytes(int rows) const {
   return projected_bytes(rows) + decoder_.scratch_bytes(rows);
 }
 
-size_t DepthCodes::bytes() const {
-  size_t sum = decoder_.bytes() + text_.bytes();
-  for (const auto* list : {&inputs_, &widen_, &heads_})
-    for (const PackedLinear& linear : *list) sum += linear.bytes();
-  for (const View& table : tables_) sum += table.bytes();
-  return sum;
-}
-
-void DepthCodes::move_to(Device device, MovedTables& moved) {
-  decoder_.move_to(device);
-  text_.move_to(device, moved);
-  for (Tensor* table : {&words_, &others_}) syrinx::move_to(device, *table);
-  for (View& table : tables_) table = moved.move(device, table);
-  for (auto* list : {&inputs_, &widen_, &heads_})
-    for (PackedLinear& linear : *list) syrinx::move_to(device, linear);
+void DepthCodes::move_to(Device device, WeightPlace& place) {
+  place.move(device, decoder_, text_, words_, others_, tables_, inputs_, widen_, heads_);
 }
 
 /// Adds the text's rows to x [A, D]. The drawn codes may be on a GPU, so both of the ids that may

@@ -24,11 +24,11 @@ class TextTable {
   /// object.
   TextTable(const Weights& weights, int64_t ids, int64_t width, int64_t out, WeightType type);
 
-  /// Moves the weights. `moved` then owns the copy of the table.
-  void move_to(Device device, MovedTables& moved);
+  /// Moves the weights. `place` then owns the copy of the table.
+  void move_to(Device device, WeightPlace& place);
   /// Adds the rows of `ids` [A] to out [A, out].
   void add(StepContext& ctx, std::span<const TextIds> ids, const View& out) const;
-  size_t bytes() const { return table_.bytes() + main_.bytes() + second_.bytes(); }
+  size_t bytes() const { return bytes_of(table_, main_, second_); }
 
  private:
   View table_;
@@ -48,9 +48,9 @@ class DepthCodes {
   DepthCodes(const ModelConfig& config, const Weights& weights, WeightType type);
 
   size_t scratch_bytes(int rows) const;
-  size_t bytes() const;
-  /// Moves the weights. `moved` then owns the copies of the tables.
-  void move_to(Device device, MovedTables& moved);
+  size_t bytes() const { return bytes_of(decoder_, text_, inputs_, widen_, heads_, tables_); }
+  /// Moves the weights. `place` then owns the copies of the tables.
+  void move_to(Device device, WeightPlace& place);
   /// Writes the logits [A, card] of code q = 0, 1, ... of a frame. hidden [E, H]. codes i32 [E, 1 +
   /// Q]: the code of the text, then the codes before q. `scratch`, of scratch_bytes(A), is kept
   /// between the calls of a frame.

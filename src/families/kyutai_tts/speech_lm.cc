@@ -15,15 +15,6 @@ namespace {
 
 State& state_of(const ArSeq& seq) { return static_cast<State&>(*seq.state); }
 
-/// Returns the states of the sequences that yield a step.
-std::span<State*> emitting(StepContext& ctx, const ArBatch& batch) {
-  const std::span<State*> out = take_array<State*>(ctx, batch.emits);
-  size_t next = 0;
-  for (const ArSeq& seq : batch.seqs)
-    if (seq.emits > 0) out[next++] = &state_of(seq);
-  return out;
-}
-
 /// Computes the rows [values, H] of a condition; each adds `more` [H] unless it is empty.
 Tensor rows_of(const Weights& weights, const Choice& choice, int64_t width, const View& more) {
   const auto count = static_cast<int64_t>(choice.values.size());
@@ -79,23 +70,8 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
 }
 
 void SpeechLm::move_to(Device device) {
-  decoder_.move_to(device);
-  for (View& table : tables_) table = moved_.move(device, table);
-  text_.move_to(device, moved_);
-  syrinx::move_to(device, head_);
-  syrinx::move_to(device, speaker_);
-  syrinx::move_to(device, conditions_);
-  depth_.move_to(device, moved_);
-  syrinx::move_to(device, not_computed_);
-  device_ = device;
-}
-
-size_t SpeechLm::bytes() const { return decoder_.bytes() + head_.bytes() + speaker_.bytes(); }
-
-size_t SpeechLm::table_bytes() const {
-  size_t sum = text_.bytes() + conditions_.bytes();
-  for (const View& table : tables_) sum += table.bytes();
-  return sum;
+  place_.move(device, decoder_, tables_, text_, head_, speaker_, conditions_, depth_,
+              not_computed_);
 }
 
 /// Computes keys and values of the batch's rows of voices.
@@ -165,7 +141,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   remember(ctx, batch);
   if (batch.emits == 0) return;
-  const std::span<State*> states = emitting(ctx, batch);
+  const auto states = emitting<State>(ctx, batch);
   const int64_t emits = batch.emits;
   const std::span<StreamRows> streams = take_array<StreamRows>(ctx, emits);
   const std::span<int32_t> begin = take_array<int32_t>(ctx, emits + 1);
@@ -192,7 +168,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
 void SpeechLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
                       View out) const {
   const Arena::Mark host_mark(ctx.host);
-  const std::span<State*> states = emitting(ctx, batch);
+  const auto states = emitting<State>(ctx, batch);
   if (k > 0) return depth_logits(ctx, k - 1, states, hidden, codes, batch.scratch, out);
   const bool free = std::ranges::any_of(states, [](State* s) { return s->rule(0).forced < 0; });
   if (free) return linear(ctx, head_, hidden, out);

@@ -10,29 +10,27 @@
 
 #include "families/kyutai_tts/depth.h"
 #include "families/kyutai_tts/state.h"
-#include "model/stage.h"
+#include "families/network_stage.h"
 #include "nn/stream_decoder.h"
 
 namespace syrinx::kyutai_tts {
 
-class SpeechLm : public ArStage {
+class SpeechLm : public NetworkStage {
  public:
   /// `weights`: the root scope of the language model's file. It must outlive this object.
   SpeechLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   /// Opens the keys and values of a request's steps.
   StreamKv open() const { return decoder_.open(); }
-  const ArTraits& traits() const override { return traits_; }
-  Device device() const override { return device_; }
   /// Moves the weights. Requests opened afterwards have their keys and values there, too.
   void move_to(Device device);
   size_t scratch_bytes(int emits) const override { return depth_.scratch_bytes(emits); }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  size_t bytes() const;
+  size_t bytes() const { return bytes_of(decoder_, head_, speaker_); }
   size_t depth_bytes() const { return depth_.bytes(); }
-  size_t table_bytes() const;
+  size_t table_bytes() const { return bytes_of(text_, conditions_, tables_); }
 
  private:
   void remember(StepContext& ctx, const ArBatch& batch) const;
@@ -42,7 +40,6 @@ class SpeechLm : public ArStage {
   void skip_logits(StepContext& ctx, const View& out) const;
 
   ModelConfig config_;
-  ArTraits traits_;
   StreamDecoder decoder_;
   std::vector<View> tables_;  // Q tables [card + 1, H]
   TextTable text_;
@@ -53,8 +50,6 @@ class SpeechLm : public ArStage {
   std::vector<float> periods_;  // [H / 2] of the memory's positions
   DepthCodes depth_;
   Tensor not_computed_;  // [text_out or card], the logits of a row whose code is forced
-  Device device_ = Device::kCpu;
-  MovedTables moved_;
 };
 
 }  // namespace syrinx::kyutai_tts

@@ -30,14 +30,6 @@ DelayedLm::DelayedLm(StreamDecoder decoder, View table, PackedLinear head, int64
   traits_.writes = true;  // writes keys and values to the sequences
 }
 
-void DelayedLm::move_to(Device device) {
-  decoder_.move_to(device);
-  table_ = moved_.move(device, table_);
-  syrinx::move_to(device, head_);
-  if (!pauses_.empty()) syrinx::move_to(device, pauses_);
-  device_ = device;
-}
-
 /// Runs the silent rows of a first step, or takes their keys and values from an earlier recording
 /// with equal rows. Returns their number.
 int64_t DelayedLm::begin_silent(StepContext& ctx, DelayedSequence& sequence) const {
@@ -67,12 +59,9 @@ int64_t DelayedLm::begin_silent(StepContext& ctx, DelayedSequence& sequence) con
 void DelayedLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t width = traits_.hidden;
+  const auto sequences = emitting<DelayedSequence>(ctx, batch);
   int64_t most = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits > 0) {
-      most += std::ssize(static_cast<const DelayedSequence&>(*seq.state).rows()) / width;
-    }
-  }
+  for (const DelayedSequence* each : sequences) most += std::ssize(each->rows()) / width;
   const auto streams = take_array<StreamRows>(ctx, batch.emits);
   const auto ends = take_array<int32_t>(ctx, batch.emits);  // last row of each stream
   const auto places = take_array<CopySpan>(ctx, batch.emits);
@@ -80,20 +69,18 @@ void DelayedLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) con
   const View all = take_rows(ctx, most, width), tops = take_rows(ctx, batch.emits, width);
   size_t running = 0, at = 0;
   int64_t rows = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;
-    auto& sequence = static_cast<DelayedSequence&>(*seq.state);
+  for (DelayedSequence* sequence : sequences) {
     CopySpan& place = places[at];
     place = {nullptr, hidden.f32() + static_cast<int64_t>(at++) * width, width};
-    const std::span<const float> heard = sequence.rows();
+    const std::span<const float> heard = sequence->rows();
     if (heard.empty()) continue;  // the step after the last row
-    decoder_.room(ctx, sequence.kv());
-    const int64_t first = sequence.kv().position() == 0 ? begin_silent(ctx, sequence) : 0;
+    decoder_.room(ctx, sequence->kv());
+    const int64_t first = sequence->kv().position() == 0 ? begin_silent(ctx, *sequence) : 0;
     const int64_t count = std::ssize(heard) / width - first;
     store(ctx, heard.subspan(static_cast<size_t>(first * width)), all.slice(rows, rows + count));
-    for (int64_t i = 0; i < count; ++i) ids[rows + i] = sequence.id_of(first + i);
+    for (int64_t i = 0; i < count; ++i) ids[rows + i] = sequence->id_of(first + i);
     place.from = tops.f32() + static_cast<int64_t>(running) * width;
-    streams[running] = {&sequence.kv(), count, sequence.norms()};
+    streams[running] = {&sequence->kv(), count, sequence->norms()};
     rows += count;
     ends[running++] = static_cast<int32_t>(rows - 1);
   }

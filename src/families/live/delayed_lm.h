@@ -10,12 +10,11 @@
 
 #include "base/remembered.h"
 #include "families/live/delayed_sequence.h"
-#include "model/stage.h"
-#include "nn/layers.h"
+#include "families/network_stage.h"
 
 namespace syrinx {
 
-class DelayedLm : public ArStage {
+class DelayedLm : public NetworkStage {
  public:
   /// `table` [ids, H] must outlive this object; `head`: H -> V. `silent`: number of the first rows
   /// of a first step that are silence. Their keys and values are computed once for each delay.
@@ -26,19 +25,15 @@ class DelayedLm : public ArStage {
   /// Opens the keys and values of a recording.
   StreamKv open() const { return decoder_.open(); }
   const DecoderConfig& decoder() const { return decoder_.config(); }
-  const ArTraits& traits() const override { return traits_; }
-  Device device() const override { return device_; }
   /// Moves the weights. Recordings opened afterwards have their keys and values there, too.
-  void move_to(Device device);
+  void move_to(Device device) { place_.move(device, decoder_, table_, head_, pauses_); }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   /// Computes the logits of `pauses` for each row (LiveSequence).
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  size_t bytes() const {
-    return decoder_.bytes() + table_.bytes() + head_.bytes() + pauses_.bytes();
-  }
+  size_t bytes() const { return bytes_of(decoder_, table_, head_, pauses_); }
 
  private:
   /// The keys and values of a first step's silent rows, and the rows.
@@ -48,12 +43,9 @@ class DelayedLm : public ArStage {
   };
   int64_t begin_silent(StepContext& ctx, DelayedSequence& sequence) const;
 
-  ArTraits traits_;
   StreamDecoder decoder_;
   View table_;
   PackedLinear head_, pauses_;
-  Device device_ = Device::kCpu;
-  MovedTables moved_;
   int64_t silent_ = 0;
   mutable Remembered<int, const Silence> silences_{size_t{1} << 30};  // by delay
 };

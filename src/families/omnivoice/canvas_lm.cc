@@ -130,20 +130,6 @@ CanvasLm::CanvasLm(const ModelConfig& config, const Weights& weights, WeightType
   weights.ignore("codebook_layer_offsets");
 }
 
-void CanvasLm::move_to(Device device) {
-  decoder_.move_to(device);
-  ids_ = moved_.move(device, ids_);
-  for (View& table : tables_) table = moved_.move(device, table);
-  syrinx::move_to(device, heads_);
-  device_ = device;
-}
-
-size_t CanvasLm::table_bytes() const {
-  size_t sum = ids_.bytes();
-  for (const View& table : tables_) sum += table.bytes();
-  return sum;
-}
-
 int64_t CanvasLm::Rows::before(int64_t codebooks) const {
   return with_text ? std::ssize(canvas->ids) + std::ssize(canvas->recorded) / codebooks : 0;
 }
@@ -312,8 +298,7 @@ void CanvasStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) c
   const Arena::Mark host_mark(ctx.host);
   const std::span<CanvasPass> canvases = take_array<CanvasPass>(ctx, batch.emits);
   size_t count = 0;
-  for (const ArSeq& seq : batch.seqs)
-    if (seq.emits > 0) canvases[count++] = static_cast<State&>(*seq.state).next_pass();
+  for (State* state : emitting<State>(ctx, batch)) canvases[count++] = state->next_pass();
   const std::span<float> sums = take_array<float>(ctx, batch.emits);
   lm_.run(ctx, canvases.first(count), sums);
   store(ctx, sums, hidden);

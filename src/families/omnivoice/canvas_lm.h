@@ -13,11 +13,10 @@
 #include <span>
 #include <vector>
 
+#include "families/network_stage.h"
 #include "families/omnivoice/config.h"
 #include "io/weights.h"
-#include "model/stage.h"
 #include "nn/decoder.h"
-#include "nn/layers.h"
 
 namespace syrinx::omnivoice {
 
@@ -56,17 +55,17 @@ class CanvasLm {
   CanvasLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ModelConfig& config() const { return config_; }
-  Device device() const { return device_; }
+  Device device() const { return place_.device(); }
   /// Moves the weights.
-  void move_to(Device device);
+  void move_to(Device device) { place_.move(device, decoder_, ids_, tables_, heads_); }
   /// Runs one step of the pass over each canvas. Writes to sums [canvases] the sum of a canvas's
   /// scores, 0 before the last step of the pass. If a logit is not finite, the sum is not, and the
   /// frames stay unchanged.
   void run(StepContext& ctx, std::span<const CanvasPass> canvases, std::span<float> sums) const;
   /// Writes the logits f32 [T, C * V] of the frames of a canvas: with its text, or without.
   void logits(StepContext& ctx, const CanvasPass& canvas, bool with_text, const View& out) const;
-  size_t bytes() const { return decoder_.bytes() + heads_.bytes(); }
-  size_t table_bytes() const;
+  size_t bytes() const { return bytes_of(decoder_, heads_); }
+  size_t table_bytes() const { return bytes_of(ids_, tables_); }
 
  private:
   /// Rows of a canvas that follow each other in a batch.
@@ -87,25 +86,22 @@ class CanvasLm {
   View ids_;                  // [vocab, H]
   std::vector<View> tables_;  // C of [V, H]
   PackedLinear heads_;        // H -> C * V
-  Device device_ = Device::kCpu;
-  MovedTables moved_;
+  WeightPlace place_;
 };
 
 /// The AR node. A step is a pass, so the only code of a step means nothing; its logit shows whether
 /// all scores were finite. The node has no cache.
-class CanvasStage : public ArStage {
+class CanvasStage : public NetworkStage {
  public:
   explicit CanvasStage(const CanvasLm& lm);
 
   Device device() const override { return lm_.device(); }
-  const ArTraits& traits() const override { return traits_; }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
 
  private:
   const CanvasLm& lm_;
-  ArTraits traits_;
 };
 
 }  // namespace syrinx::omnivoice

@@ -15,8 +15,6 @@ namespace {
 constexpr uint32_t kDurationNoise = 0x70697064, kFrameNoise = 0x70697066;
 constexpr uint64_t kMostSentences = 1 << 20;  // sentences before the noise repeats itself
 
-State& state_of(const ArSeq& seq) { return static_cast<State&>(*seq.state); }
-
 void draw_frames(StepContext& ctx, const Network& network, State& state) {
   const int64_t width = network.latent();
   int64_t count = 0;
@@ -61,24 +59,21 @@ Reader::Reader(const Network& network) : network_(network) {
 void Reader::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   std::fill_n(hidden.f32(), hidden.count(), 0.f);
   const Arena::Mark mark(ctx.arena);
-  const std::span jobs = take_array<TextJob>(ctx, batch.emits);
-  const std::span states = take_array<State*>(ctx, batch.emits);
-  size_t used = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;  // the last row of a text reads the whole text
-    State& state = state_of(seq);
+  const auto states = emitting<State>(ctx, batch);  // the last row of a text reads the whole text
+  const std::span jobs = take_array<TextJob>(ctx, std::ssize(states));
+  for (size_t i = 0; i < states.size(); ++i) {
+    State& state = *states[i];
     const std::span<const int32_t> ids = state.ids();
     const std::span<float> noise = take_array<float>(ctx, 2 * std::ssize(ids));
     philox_normal(state.seed(), state.sentence(), kDurationNoise, noise);
     const Manner& manner = state.manner();
-    states[used] = &state;
-    jobs[used++] = {
+    jobs[i] = {
         ids,         noise, manner.condition, manner.noise_w, manner.length_scale, &state.durations,
         &state.prior};
   }
-  network_.read(ctx, jobs.first(used));
+  network_.read(ctx, jobs);
   auto* values = static_cast<float*>(batch.scratch.data);
-  for (size_t i = 0; i < used; ++i) {
+  for (size_t i = 0; i < states.size(); ++i) {
     draw_frames(ctx, network_, *states[i]);
     const bool read = !states[i]->durations.empty();
     values[i] = read ? static_cast<float>(states[i]->frames.size() / network_.latent())

@@ -2,18 +2,17 @@
 // prior. The Speaker turns frames into samples. Const after construction.
 #pragma once
 
+#include "families/network_stage.h"
 #include "families/piper/network.h"
-#include "model/stage.h"
 
 namespace syrinx::piper {
 
 /// A step reads a sentence: ids -> frames per id -> rows [T, C], drawn with the request's noise and
 /// written to the sequence (State). The step has one row per id, and nothing is cached. Its value
 /// is the number of frames, or NaN if the network's durations are NaN.
-class Reader : public ArStage {
+class Reader : public NetworkStage {
  public:
   explicit Reader(const Network& network);
-  const ArTraits& traits() const override { return traits_; }
   size_t scratch_bytes(int emits) const override { return emits * sizeof(float); }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
@@ -23,7 +22,6 @@ class Reader : public ArStage {
 
  private:
   const Network& network_;
-  ArTraits traits_;
 };
 
 /// Turns each latent row [C] into the samples of a frame. A stream passes all arrived frames to its

@@ -73,14 +73,9 @@ FlowHead::FlowHead(const ModelConfig& config, const Weights& weights, WeightType
 }
 
 void FlowHead::move_to(Device device) {
-  for (PackedLinear* layer : {&in_, &condition_, &last_modulation_, &out_})
-    syrinx::move_to(device, *layer);
-  for (Block& block : blocks_) {
-    block.norm.move_to(device);
-    for (PackedLinear* layer : {&block.modulation, &block.up, &block.down})
-      syrinx::move_to(device, *layer);
-  }
-  for (Tensor* row : {&time_, &ones_, &zeros_}) syrinx::move_to(device, *row);
+  syrinx::move_to(device, in_, condition_, last_modulation_, out_, time_, ones_, zeros_);
+  for (Block& block : blocks_)
+    syrinx::move_to(device, block.norm, block.modulation, block.up, block.down);
 }
 
 void FlowHead::run(StepContext& ctx, const View& condition, const View& noise,

@@ -6,18 +6,12 @@
 #include "families/pocket_tts/state.h"
 #include "io/digest.h"
 #include "kernels/embedding.h"
-#include "kernels/sample.h"
 #include "model/input_rows.h"
 #include "nn/binary_head.h"
 #include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::pocket_tts {
-namespace {
-
-constexpr uint32_t kNoiseStream = 0;
-
-}  // namespace
 
 /// The rows of a batch: voice rows with given keys and values, and the rows after them, which run.
 struct FlowLm::Rows {
@@ -59,15 +53,6 @@ FlowLm::FlowLm(const ModelConfig& config, const Weights& weights, WeightType typ
   traits_.kv = {config.lm.kv_spec(cache_type(type))};
   traits_.max_positions = static_cast<int>(ModelConfig::kMostPositions);
   traits_.values = static_cast<int>(config.latent);
-}
-
-void FlowLm::move_to(Device device) {
-  table_ = moved_.move(device, table_);
-  for (PackedLinear* layer : {&project_, &in_, &narrow_, &end_}) syrinx::move_to(device, *layer);
-  decoder_.move_to(device);
-  norm_.move_to(device);
-  head_.move_to(device);
-  device_ = device;
 }
 
 FlowLm::Rows FlowLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
@@ -132,16 +117,7 @@ void FlowLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, Vi
 
 void FlowLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View, View out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const std::span<float> noise = take_array<float>(ctx, batch.emits * config_.latent);
-  int64_t e = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;
-    const State& state = static_cast<const State&>(*seq.state);
-    const std::span<float> own =
-        noise.subspan(size_t(e++ * config_.latent), size_t(config_.latent));
-    philox_normal(state.seed(), static_cast<uint32_t>(state.steps()), kNoiseStream, own);
-    for (float& x : own) x *= state.noise_scale();
-  }
+  const std::span<float> noise = draw_noise(ctx, emitting<State>(ctx, batch), config_.latent);
   const View host{noise.data(), DType::kF32, {batch.emits, config_.latent}};
   head_.run(ctx, hidden, upload(ctx, host), out);
 }

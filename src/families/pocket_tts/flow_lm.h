@@ -4,8 +4,8 @@
 // sequences that yield a step. N: rows in the batch. H: width.
 #pragma once
 
+#include "families/network_stage.h"
 #include "families/pocket_tts/flow_head.h"
-#include "model/stage.h"
 
 namespace syrinx::pocket_tts {
 
@@ -25,15 +25,15 @@ struct VoiceRows {
   void make_keys();
 };
 
-class FlowLm : public ArStage {
+class FlowLm : public NetworkStage {
  public:
   /// `weights`: scope "flow_lm."; must outlive this object, because the table of ids is not copied.
   FlowLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  const ArTraits& traits() const override { return traits_; }
-  Device device() const override { return device_; }
   /// Moves the weights.
-  void move_to(Device device);
+  void move_to(Device device) {
+    place_.move(device, table_, project_, in_, narrow_, end_, decoder_, norm_, head_);
+  }
   /// Writes hidden [E, ModelConfig::condition], the input of the heads.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits of a step's only code. Code 1 announces the end.
@@ -50,15 +50,14 @@ class FlowLm : public ArStage {
             voice_begin_.empty() ? 0 : size_t(config_.lm.hidden)};
   }
   size_t bytes() const { return decoder_.bytes(); }
-  size_t head_bytes() const { return head_.bytes() + narrow_.bytes() + end_.bytes(); }
-  size_t table_bytes() const { return table_.bytes() + project_.bytes() + in_.bytes(); }
+  size_t head_bytes() const { return bytes_of(head_, narrow_, end_); }
+  size_t table_bytes() const { return bytes_of(table_, project_, in_); }
 
  private:
   struct Rows;
   Rows embed_rows(StepContext& ctx, const ArBatch& batch) const;
 
   ModelConfig config_;
-  ArTraits traits_;
   View table_;            // [vocab + 1, rank or H]; as stored
   PackedLinear project_;  // rank -> H
   PackedLinear in_;       // latent -> H
@@ -67,8 +66,6 @@ class FlowLm : public ArStage {
   PackedLinear narrow_, end_;  // H -> condition -> 2
   FlowHead head_;
   Tensor first_, voice_begin_;  // in host memory
-  Device device_ = Device::kCpu;
-  MovedTables moved_;
 };
 
 }  // namespace syrinx::pocket_tts

@@ -45,10 +45,7 @@ LatentStage::LatentStage(const ModelConfig& config, const Weights& root, WeightT
   decoder_ = MimiLatentDecoder(config.decoder, codec, kept);
 }
 
-void LatentStage::move_to(Device device) {
-  syrinx::move_to(device, out_);
-  decoder_.move_to(device);
-}
+void LatentStage::move_to(Device device) { syrinx::move_to(device, out_, decoder_); }
 
 std::unique_ptr<StreamState> LatentStage::open(Bundle) const {
   return std::make_unique<CodecStream>(decoder_.open());

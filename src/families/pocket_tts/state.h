@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "families/latent_noise.h"
 #include "families/pocket_tts/flow_lm.h"
 #include "families/pocket_tts/text.h"
 #include "families/spoken/text_plan.h"
@@ -39,10 +40,9 @@ class State : public Sequence {
   Status append_text(std::string_view text, bool last) override;
   void rows(int first, bool companion, InputRows& out) const override;
 
-  uint64_t seed() const { return seed_; }
   /// Returns the number of steps of the request so far.
   int64_t steps() const { return steps_before_ + steps_; }
-  float noise_scale() const { return noise_scale_; }
+  LatentNoise noise() const { return {seed_, steps(), noise_scale_}; }
 
  private:
   State(const ModelConfig& config, const TextReader& reader, const FlowLm& lm,

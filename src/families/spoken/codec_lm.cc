@@ -68,10 +68,9 @@ int64_t StreamHead::choices() const {
   return sum;
 }
 
-size_t StreamHead::bytes() const {
-  size_t sum = 0;
-  for (const PackedLinear& part : parts) sum += part.bytes();
-  return sum;
+void StreamHead::move_to(Device device) {
+  SYRINX_CHECK(parts.size() == 1, "a GPU needs heads of one part, not ", parts.size());
+  syrinx::move_to(device, parts);
 }
 
 StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
@@ -164,17 +163,8 @@ std::vector<PartInfo> describe_lm(const CodecLm& lm, const std::string& kind) {
 }
 
 void CodecLm::move_to(Device device) {
-  parts_.decoder.move_to(device);
-  for (StreamHead& head : parts_.heads) {
-    SYRINX_CHECK(head.parts.size() == 1, "a GPU needs heads of one part, not ", head.parts.size());
-    syrinx::move_to(device, head.parts[0]);
-  }
-  for (View& table : parts_.tables) table = moved_.move(device, table);
-  if (!parts_.positions.empty()) parts_.positions = moved_.move(device, parts_.positions);
-  syrinx::move_to(device, parts_.values);
-  if (parts_.inner) parts_.inner->move_to(device, moved_);
-  if (parts_.beside) parts_.beside->move_to(device, moved_);
-  device_ = device;
+  place_.move(device, parts_.decoder, parts_.heads, parts_.tables, parts_.positions, parts_.values,
+              parts_.inner, parts_.beside);
 }
 
 size_t CodecLm::scratch_bytes(int emits) const {
@@ -182,10 +172,8 @@ size_t CodecLm::scratch_bytes(int emits) const {
 }
 
 size_t CodecLm::bytes() const {
-  size_t sum = parts_.decoder.bytes() + parts_.values.bytes();
-  if (parts_.beside) sum += parts_.beside->bytes();
-  for (const StreamHead& head : parts_.heads) sum += head.bytes();
-  return sum;
+  const size_t beside = parts_.beside ? parts_.beside->bytes() : 0;
+  return beside + bytes_of(parts_.decoder, parts_.values, parts_.heads);
 }
 
 size_t CodecLm::inner_bytes() const { return parts_.inner ? parts_.inner->bytes() : 0; }
@@ -350,7 +338,7 @@ void CodecLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const
 void CodecLm::head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,
                           const View& out) const {
   const StreamHead& head = parts_.heads[static_cast<size_t>(k)];
-  if (device_ != Device::kCpu || parts_.drafts) return linear(ctx, head.parts[0], hidden, out);
+  if (device() != Device::kCpu || parts_.drafts) return linear(ctx, head.parts[0], hidden, out);
   const Arena::Mark host_mark(ctx.host);
   const std::span<SampleRule> rules = take_array<SampleRule>(ctx, batch.emits);
   size_t row = 0;

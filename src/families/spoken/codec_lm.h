@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "families/network_stage.h"
 #include "families/spoken/inner_codes.h"
 #include "families/spoken/text_beside.h"
 #include "model/input_rows.h"
 #include "model/pipeline.h"
-#include "model/stage.h"
 #include "nn/decoder.h"
 
 namespace syrinx {
@@ -28,7 +28,10 @@ struct StreamHead {
   std::vector<PackedLinear> parts;
 
   int64_t choices() const;
-  size_t bytes() const;
+  size_t bytes() const { return bytes_of(parts); }
+  /// Moves the weights. On a GPU a head must have one part, because the host chooses the parts that
+  /// run.
+  void move_to(Device device);
 };
 
 /// Rows [begin, end) of a matrix.
@@ -87,14 +90,10 @@ StreamHead load_head(const Weights& weights, const std::string& name, int64_t co
                      WeightType type, bool bias = false);
 
 /// The stage with its weights.
-class CodecLm : public ArStage {
+class CodecLm : public NetworkStage {
  public:
   explicit CodecLm(CodecLmParts parts);
 
-  const ArTraits& traits() const override { return traits_; }
-  Device device() const override { return device_; }
-  /// Moves the weights. On a GPU each head must have one part, because the host chooses the parts
-  /// that run.
   void move_to(Device device);
   size_t scratch_bytes(int emits) const override;
   bool fill(StepContext& ctx, const ArBatch& batch, std::span<int32_t> out,
@@ -132,12 +131,9 @@ class CodecLm : public ArStage {
   void head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,
                    const View& out) const;
 
-  ArTraits traits_;
   const uint64_t number_;     // unique among the CodecLms of the process
   std::vector<int> windows_;  // the different windows of the decoder's layers
-  Device device_ = Device::kCpu;
   CodecLmParts parts_;
-  MovedTables moved_;
 };
 
 /// Describes the parts of a model for users: its decoder, preceded by the word `kind` if given, its

@@ -27,17 +27,8 @@ std::vector<int> InnerCodes::vocab() const {
   return sizes;
 }
 
-size_t InnerCodes::bytes() const {
-  size_t sum = parts_.decoder.bytes() + parts_.projection.bytes() + parts_.own_table.bytes();
-  for (const PackedLinear& head : parts_.heads) sum += head.bytes();
-  return sum;
-}
-
-void InnerCodes::move_to(Device device, MovedTables& moved) {
-  parts_.decoder.move_to(device);
-  syrinx::move_to(device, parts_.projection);
-  for (PackedLinear& head : parts_.heads) syrinx::move_to(device, head);
-  for (View& table : parts_.tables) table = moved.move(device, table);
+void InnerCodes::move_to(Device device, WeightPlace& place) {
+  place.move(device, parts_.decoder, parts_.projection, parts_.heads, parts_.tables);
 }
 
 /// Returns the decoder's input rows for code k. k = 0: the hidden row of each sequence. k = 1: two

@@ -30,9 +30,11 @@ class InnerCodes {
   std::vector<int> vocab() const;
   size_t scratch_bytes(int emits) const { return parts_.decoder.scratch_bytes(emits); }
   /// Returns the bytes of the weights, without the tables.
-  size_t bytes() const;
-  /// Moves the weights to a device. `moved` then owns the copies of the tables.
-  void move_to(Device device, MovedTables& moved);
+  size_t bytes() const {
+    return bytes_of(parts_.decoder, parts_.projection, parts_.own_table, parts_.heads);
+  }
+  /// Moves the weights to a device. `place` then owns the copies of the tables.
+  void move_to(Device device, WeightPlace& place);
 
   /// Writes the logits of code k to out [E, V]. codes i32 [E, C]: those before k are sampled. All
   /// calls of a step, with k ascending by 1, need the same `scratch`.

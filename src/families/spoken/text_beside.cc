@@ -14,10 +14,7 @@ ResizeMlp::ResizeMlp(const Weights& weights, int64_t in, int64_t inner, int64_t 
     : fc1_(load_linear(weights, "linear_fc1", inner, in, true, at_least_8_bits(type))),
       fc2_(load_linear(weights, "linear_fc2", out, inner, true, at_least_8_bits(type))) {}
 
-void ResizeMlp::move_to(Device device) {
-  syrinx::move_to(device, fc1_);
-  syrinx::move_to(device, fc2_);
-}
+void ResizeMlp::move_to(Device device) { syrinx::move_to(device, fc1_, fc2_); }
 
 void ResizeMlp::operator()(StepContext& ctx, const View& x, const View& out) const {
   const Arena::Mark mark(ctx.arena);
@@ -44,11 +41,9 @@ size_t TextBeside::bytes() const {
   return projection_.bytes() + common_.bytes() + (given_ ? given_->bytes() : 0);
 }
 
-void TextBeside::move_to(Device device, MovedTables& moved) {
-  projection_.move_to(device);
+void TextBeside::move_to(Device device, WeightPlace& place) {
+  place.move(device, projection_, table_, common_);
   if (given_) given_->move_to(device);
-  table_ = moved.move(device, table_);
-  syrinx::move_to(device, common_);
 }
 
 void TextBeside::project(StepContext& ctx, std::span<const int32_t> ids, const View& out) const {

@@ -48,8 +48,8 @@ class TextBeside {
   bool reads_vectors() const { return given_.has_value(); }
   size_t bytes() const;
   const View& table() const { return table_; }
-  /// Moves the weights to a device. `moved` then owns the copy of the table.
-  void move_to(Device device, MovedTables& moved);
+  /// Moves the weights to a device. `place` then owns the copy of the table.
+  void move_to(Device device, WeightPlace& place);
 
   /// Finds the texts of rows by their ids [N]; -1: the row has a vector. `rows` and `made` [N] are
   /// memory for the result.

@@ -65,18 +65,14 @@ void JointStage::predict(StepContext& ctx, std::span<Transcription* const> behin
 
 void JointStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const auto all = take_array<Transcription*>(ctx, batch.emits);
+  const auto all = emitting<Transcription>(ctx, batch);
   const auto behind = take_array<Transcription*>(ctx, batch.emits);
-  size_t emits = 0, late = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;
-    auto& sequence = static_cast<Transcription&>(*seq.state);
-    all[emits++] = &sequence;
-    if (sequence.predictor().next >= 0 && !sequence.rows().empty()) behind[late++] = &sequence;
-  }
+  size_t late = 0;
+  for (Transcription* each : all)
+    if (each->predictor().next >= 0 && !each->rows().empty()) behind[late++] = each;
   if (late > 0) predict(ctx, behind.first(late));
   const int64_t width = config_.hidden;
-  for (size_t e = 0; e < emits; ++e) {
+  for (size_t e = 0; e < all.size(); ++e) {
     float* to = hidden.f32() + static_cast<int64_t>(e) * width;
     const std::span<const float> row = all[e]->rows();
     const std::vector<float>& out = all[e]->predictor().out;
@@ -88,12 +84,6 @@ void JointStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) co
 void JointStage::logits(StepContext& ctx, int k, const ArBatch&, View hidden, View,
                         View out) const {
   linear(ctx, k == 0 ? head_ : durations_, hidden, out);
-}
-
-size_t JointStage::bytes() const {
-  size_t sum = table_.bytes() + project_.bytes() + head_.bytes() + durations_.bytes();
-  for (const Lstm& lstm : lstm_) sum += lstm.bytes();
-  return sum;
 }
 
 }  // namespace syrinx::transducer

@@ -8,31 +8,29 @@
 
 #include <vector>
 
+#include "families/network_stage.h"
 #include "families/transducer/config.h"
-#include "model/stage.h"
 #include "nn/lstm.h"
 
 namespace syrinx::transducer {
 
 class Transcription;
 
-class JointStage : public ArStage {
+class JointStage : public NetworkStage {
  public:
   /// Loads both networks. `weights`: the root scope.
   JointStage(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  const ArTraits& traits() const override { return traits_; }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits of code 0, an id, or of code 1, the index of a duration (TDT).
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  size_t bytes() const;
+  size_t bytes() const { return bytes_of(table_, project_, head_, durations_, lstm_); }
 
  private:
   void predict(StepContext& ctx, std::span<Transcription* const> behind) const;
 
   ModelConfig config_;
-  ArTraits traits_;
   Embedding table_;
   std::vector<Lstm> lstm_;
   PackedLinear project_, head_, durations_;

@@ -114,14 +114,9 @@ void DiffusionHead::embed_times(const Weights& weights) {
 }
 
 void DiffusionHead::move_to(Device device) {
-  for (PackedLinear* layer : {&in_, &condition_, &last_modulation_, &out_})
-    syrinx::move_to(device, *layer);
-  for (Layer& layer : layers_) {
-    layer.norm.move_to(device);
-    for (PackedLinear* part : {&layer.modulation, &layer.up, &layer.down})
-      syrinx::move_to(device, *part);
-  }
-  for (Tensor* table : {&times_, &ones_}) syrinx::move_to(device, *table);
+  syrinx::move_to(device, in_, condition_, last_modulation_, out_, times_, ones_);
+  for (Layer& layer : layers_)
+    syrinx::move_to(device, layer.norm, layer.modulation, layer.up, layer.down);
 }
 
 void DiffusionHead::run(StepContext& ctx, const View& rows, const View& companions,

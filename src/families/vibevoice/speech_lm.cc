@@ -8,7 +8,6 @@
 #include "kernels/activation.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
-#include "kernels/sample.h"
 #include "kernels/solver.h"
 #include "model/input_rows.h"
 #include "nn/binary_head.h"
@@ -18,7 +17,6 @@
 namespace syrinx::vibevoice {
 namespace {
 
-constexpr uint32_t kNoiseStream = 0;
 constexpr float kConnectorEps = 1e-6f;
 
 }  // namespace
@@ -36,18 +34,6 @@ struct SpeechLm::Rows {
   /// Indices in x of the rows that yield a step. For a row of a voice: -1 - its index in the batch.
   std::span<int32_t> emitting;
 };
-
-void SpeechLm::move_to(Device device) {
-  table_ = moved_.move(device, table_);
-  syrinx::move_to(device, types_);
-  text_.move_to(device);
-  speech_.move_to(device);
-  for (PackedLinear* layer : {&connect_, &connected_, &end_, &end_head_})
-    syrinx::move_to(device, *layer);
-  connector_norm_.move_to(device);
-  head_.move_to(device);
-  device_ = device;
-}
 
 SpeechLm::SpeechLm(const ModelConfig& config, const Weights& root, WeightType type)
     : config_(config),
@@ -73,10 +59,6 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& root, WeightType ty
   traits_.kv = {cache};
   traits_.max_positions = static_cast<int>(config.max_positions);
   traits_.values = static_cast<int>(config.latent());
-}
-
-size_t SpeechLm::joint_bytes() const {
-  return types_.bytes() + connect_.bytes() + connected_.bytes() + end_.bytes() + end_head_.bytes();
 }
 
 SpeechLm::Rows SpeechLm::sort_rows(StepContext& ctx, const ArBatch& batch) const {
@@ -206,11 +188,11 @@ void SpeechLm::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, 
 void SpeechLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View, View out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t latent = config_.latent(), width = config_.hidden();
-  // For each latent its row, the row of its companion or again its own, its scale and its noise.
+  // For each latent its state, its row, the row of its companion or again its own, and its scale.
+  const std::span<State*> states = take_array<State*>(ctx, batch.emits);
   const std::span<int32_t> rows = take_array<int32_t>(ctx, batch.emits),
                            companions = take_array<int32_t>(ctx, batch.emits);
-  const std::span<float> scales = take_array<float>(ctx, batch.emits),
-                         noise = take_array<float>(ctx, batch.emits * latent);
+  const std::span<float> scales = take_array<float>(ctx, batch.emits);
   size_t count = 0;
   bool guided = false, looking = false;
   int32_t e = -1;
@@ -222,13 +204,10 @@ void SpeechLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View,
       companions[count - 1] = e, guided = true;
       continue;
     }
-    const State& state = static_cast<const State&>(*seq.state);
+    auto& state = static_cast<State&>(*seq.state);
     looking = state.looking();
     if (looking) continue;
-    const std::span<float> own =
-        noise.subspan(count * static_cast<size_t>(latent), static_cast<size_t>(latent));
-    philox_normal(state.seed(), static_cast<uint32_t>(state.frames()), kNoiseStream, own);
-    for (float& x : own) x *= state.noise_scale();
+    states[count] = &state;
     scales[count] = state.guidance().value_or(1);
     rows[count] = companions[count] = e;
     ++count;
@@ -237,7 +216,7 @@ void SpeechLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View,
   const auto n = static_cast<int64_t>(count);
   const View x = take_rows(ctx, n, latent), own = take_rows(ctx, n, width);
   const View others = guided ? take_rows(ctx, n, width) : View{};
-  store(ctx, noise.first(count * static_cast<size_t>(latent)), x);
+  store(ctx, draw_noise<State>(ctx, states.first(count), latent), x);
   gather_rows(ctx, hidden, rows.first(count), own);
   if (guided) gather_rows(ctx, hidden, companions.first(count), others);
   head_.run(ctx, own, others, upload(ctx, {scales.data(), DType::kF32, {n}}), x);

@@ -8,12 +8,12 @@
 // step. N: rows in the batch. H: width. D: width of a latent.
 #pragma once
 
+#include "families/network_stage.h"
 #include "families/vibevoice/diffusion_head.h"
-#include "model/stage.h"
 
 namespace syrinx::vibevoice {
 
-class SpeechLm : public ArStage {
+class SpeechLm : public NetworkStage {
  public:
   /// A row has an id of text and its position in the text model, or a vector. The vector is a
   /// latent [D] or the row of a voice (VoiceRows).
@@ -23,10 +23,11 @@ class SpeechLm : public ArStage {
   /// object, because the table of ids is not copied.
   SpeechLm(const ModelConfig& config, const Weights& root, WeightType type);
 
-  const ArTraits& traits() const override { return traits_; }
-  Device device() const override { return device_; }
   /// Moves the weights.
-  void move_to(Device device);
+  void move_to(Device device) {
+    place_.move(device, table_, types_, text_, speech_, connect_, connected_, end_, end_head_,
+                connector_norm_, head_);
+  }
   /// Writes hidden [E, H], the normalized rows of the speech model.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits of a step's only code, 1 for the end. The code has no guidance, so the row
@@ -41,7 +42,8 @@ class SpeechLm : public ArStage {
   size_t speech_bytes() const { return speech_.bytes(); }
   size_t head_bytes() const { return head_.bytes(); }
   size_t table_bytes() const { return table_.bytes(); }
-  size_t joint_bytes() const;  ///< bytes of the layers between and after the models
+  /// Returns the bytes of the layers between and after the models.
+  size_t joint_bytes() const { return bytes_of(types_, connect_, connected_, end_, end_head_); }
 
  private:
   struct Rows;
@@ -50,7 +52,6 @@ class SpeechLm : public ArStage {
   void make_inputs(StepContext& ctx, const ArBatch& batch, const Rows& rows) const;
 
   ModelConfig config_;
-  ArTraits traits_;
   View table_;    // [vocab, H]; as stored
   Tensor types_;  // [2, H], added to latents and to text
   Decoder text_, speech_;
@@ -58,8 +59,6 @@ class SpeechLm : public ArStage {
   RmsNorm connector_norm_;
   PackedLinear end_, end_head_;  // H -> H -> 2
   DiffusionHead head_;
-  Device device_ = Device::kCpu;
-  MovedTables moved_;
 };
 
 }  // namespace syrinx::vibevoice

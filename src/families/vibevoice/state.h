@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "families/latent_noise.h"
 #include "families/vibevoice/text.h"
 #include "families/vibevoice/voice.h"
 #include "model/input_rows.h"
@@ -46,10 +47,9 @@ class State : public Sequence {
   Status append_text(std::string_view text, bool last) override;
   void rows(int first, bool companion, InputRows& out) const override;
 
-  uint64_t seed() const { return seed_; }
   /// Returns the number of latents that the request has so far.
   int64_t frames() const { return frames_before_ + part_frames(); }
-  float noise_scale() const { return noise_scale_; }
+  LatentNoise noise() const { return {seed_, frames(), noise_scale_}; }
   /// Returns whether the next step only checks whether the speech ends.
   bool looking() const { return windowed_ && steps_ == kLatents; }
 

@@ -8,7 +8,6 @@
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "kernels/levels.h"
-#include "kernels/sample.h"
 #include "kernels/solver.h"
 #include "model/input_rows.h"
 #include "nn/cache_type.h"
@@ -16,8 +15,6 @@
 
 namespace syrinx::voxcpm2 {
 namespace {
-
-constexpr uint32_t kNoiseStream = 0;
 
 /// Returns the layout of the cache of both language models; the base model's layers come first.
 KvSpec cache_of(const ModelConfig& config, WeightType type) {
@@ -61,21 +58,6 @@ LatentLm::LatentLm(const ModelConfig& config, const Weights& weights, WeightType
   traits_.kv = {cache_of(config, type)};
   traits_.max_positions = static_cast<int>(config.max_positions);
   traits_.values = static_cast<int>(config.patch_width());
-}
-
-size_t LatentLm::joint_bytes() const {
-  return fsq_in_.bytes() + fsq_out_.bytes() + fusion_.bytes() + stop_.bytes() + stop_head_.bytes();
-}
-
-void LatentLm::move_to(Device device) {
-  table_ = moved_.move(device, table_);
-  base_.move_to(device);
-  residual_.move_to(device);
-  for (PackedLinear* layer : {&fsq_in_, &fsq_out_, &fusion_, &stop_, &stop_head_})
-    syrinx::move_to(device, *layer);
-  encoder_.move_to(device);
-  dit_.move_to(device);
-  device_ = device;
 }
 
 LatentLm::Inputs LatentLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
@@ -152,25 +134,18 @@ void LatentLm::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, 
 void LatentLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View, View out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const auto size = static_cast<size_t>(config_.patch_width());
-  const auto emits = static_cast<size_t>(batch.emits);
-  const int64_t count = batch.emits * config_.patch_width();
-  const std::span<float> noise = take_array<float>(ctx, count),
-                         past = take_array<float>(ctx, count),
+  const auto states = emitting<State>(ctx, batch);
+  const std::span<float> noise = draw_noise(ctx, states, config_.patch_width());
+  const std::span<float> past = take_array<float>(ctx, std::ssize(noise)),
                          scales = take_array<float>(ctx, batch.emits);
-  size_t e = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;
-    const State& state = static_cast<const State&>(*seq.state);
-    const std::span<float> own = noise.subspan(e * size, size);
-    philox_normal(state.seed(), static_cast<uint32_t>(state.steps()), kNoiseStream, own);
-    for (float& x : own) x *= state.noise_scale();
-    const std::span<const float> before = state.last_patch();  // without one, zeros
+  for (size_t e = 0; e < states.size(); ++e) {
+    const std::span<const float> before = states[e]->last_patch();  // without one, zeros
     SYRINX_CHECK(before.empty() || before.size() == size, "[latent_lm] a patch of ", before.size(),
                  " numbers");
     std::ranges::copy(before, past.subspan(e * size).begin());
-    scales[e++] = state.guidance_scale();
+    scales[e] = states[e]->guidance_scale();
   }
-  const bool guided = std::ranges::any_of(scales.first(emits), [](float s) { return s != 1; });
+  const bool guided = std::ranges::any_of(scales, [](float s) { return s != 1; });
   const auto there = [&](std::span<float> numbers, const Shape& shape) {
     return upload(ctx, {numbers.data(), DType::kF32, shape});
   };

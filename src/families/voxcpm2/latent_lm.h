@@ -7,21 +7,22 @@
 // the batch. P * D: values of a patch.
 #pragma once
 
+#include "families/network_stage.h"
 #include "families/voxcpm2/local_nets.h"
-#include "model/stage.h"
 
 namespace syrinx::voxcpm2 {
 
-class LatentLm : public ArStage {
+class LatentLm : public NetworkStage {
  public:
   /// `weights`: the root of the checkpoint. It must outlive this object, because the table of ids
   /// is not copied.
   LatentLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  const ArTraits& traits() const override { return traits_; }
-  Device device() const override { return device_; }
   /// Moves the weights.
-  void move_to(Device device);
+  void move_to(Device device) {
+    place_.move(device, table_, base_, residual_, fsq_in_, fsq_out_, fusion_, stop_, stop_head_,
+                encoder_, dit_);
+  }
   /// Writes hidden [E, 2 H]: the rows of the base model (rounded if they are patches), beside those
   /// of the residual model.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
@@ -33,7 +34,8 @@ class LatentLm : public ArStage {
 
   size_t base_bytes() const { return base_.bytes(); }
   size_t residual_bytes() const { return residual_.bytes(); }
-  size_t joint_bytes() const;  ///< bytes of the layers between and after the two models
+  /// Returns the bytes of the layers between and after the two models.
+  size_t joint_bytes() const { return bytes_of(fsq_in_, fsq_out_, fusion_, stop_, stop_head_); }
   size_t table_bytes() const { return table_.bytes(); }
   const LocalEncoder& encoder() const { return encoder_; }
   const LocalDit& dit() const { return dit_; }
@@ -49,14 +51,11 @@ class LatentLm : public ArStage {
   void round(StepContext& ctx, const View& x, std::span<const int32_t> rows) const;
 
   ModelConfig config_;
-  ArTraits traits_;
   View table_;  // [V, H], as stored
   Decoder base_, residual_;
   PackedLinear fsq_in_, fsq_out_, fusion_, stop_, stop_head_;
   LocalEncoder encoder_;
   LocalDit dit_;
-  Device device_ = Device::kCpu;
-  MovedTables moved_;
 };
 
 }  // namespace syrinx::voxcpm2

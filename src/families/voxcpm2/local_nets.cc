@@ -29,9 +29,7 @@ LocalEncoder::LocalEncoder(const ModelConfig& config, const Weights& root, Weigh
 }
 
 void LocalEncoder::move_to(Device device) {
-  for (PackedLinear* layer : {&in_, &to_lm_}) syrinx::move_to(device, *layer);
-  syrinx::move_to(device, first_);
-  decoder_.move_to(device);
+  syrinx::move_to(device, in_, to_lm_, first_, decoder_);
 }
 
 void LocalEncoder::run(StepContext& ctx, const View& patches, const View& out) const {
@@ -126,10 +124,7 @@ void LocalDit::embed_times(const Weights& estimator) {
 }
 
 void LocalDit::move_to(Device device) {
-  for (PackedLinear* layer : {&lm_, &residual_, &in_, &before_, &out_})
-    syrinx::move_to(device, *layer);
-  decoder_.move_to(device);
-  syrinx::move_to(device, time_rows_);
+  syrinx::move_to(device, lm_, residual_, in_, before_, out_, decoder_, time_rows_);
 }
 
 void LocalDit::run(StepContext& ctx, const View& hidden, const View& past, const View& scales,
@@ -202,11 +197,6 @@ void LocalDit::estimate(StepContext& ctx, int step, const View& condition, const
   run_whole(ctx, decoder_, all, {0, config_.dit.layers}, length);
   decoder_.norm_rows(ctx, all, wanted, frames);
   linear(ctx, out_, frames, v.reshape({rows * p, config_.latent()}));
-}
-
-size_t LocalDit::bytes() const {
-  return lm_.bytes() + residual_.bytes() + in_.bytes() + before_.bytes() + out_.bytes() +
-         decoder_.bytes();
 }
 
 }  // namespace syrinx::voxcpm2

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "families/latent_noise.h"
 #include "families/spoken/prompt.h"
 #include "families/voxcpm2/prompter.h"
 #include "model/input_rows.h"
@@ -53,10 +54,9 @@ class State : public Sequence {
   /// Returns the last patches of the recording that the speech continues: [*, P * D], may be empty.
   /// Valid only before the first step.
   std::span<const float> context() const;
-  uint64_t seed() const { return seed_; }
   /// Returns the number of steps of the request so far.
   int64_t steps() const { return steps_before_ + part_steps(); }
-  float noise_scale() const { return noise_scale_; }
+  LatentNoise noise() const { return {seed_, steps(), noise_scale_}; }
   float guidance_scale() const { return guidance_; }
 
  private:

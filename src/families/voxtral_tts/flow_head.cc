@@ -57,9 +57,7 @@ void FlowHead::embed_times(const Weights& weights) {
 }
 
 void FlowHead::move_to(Device device) {
-  for (PackedLinear* layer : {&in_, &condition_, &out_}) syrinx::move_to(device, *layer);
-  decoder_.move_to(device);
-  syrinx::move_to(device, time_rows_);
+  syrinx::move_to(device, in_, condition_, out_, decoder_, time_rows_);
 }
 
 void FlowHead::run(StepContext& ctx, const View& rows, const View& guidance, const View& x) const {
@@ -115,10 +113,6 @@ void FlowHead::estimate(StepContext& ctx, int step, const View& conditions, cons
   run_whole(ctx, decoder_, all, {0, config_.flow.layers}, kRows);
   decoder_.norm_rows(ctx, all, firsts, numbers);
   linear(ctx, out_, numbers, v);
-}
-
-size_t FlowHead::bytes() const {
-  return in_.bytes() + condition_.bytes() + out_.bytes() + decoder_.bytes();
 }
 
 }  // namespace syrinx::voxtral_tts

@@ -79,14 +79,13 @@ bool SpeechLm::fill(StepContext& ctx, const ArBatch& batch, std::span<int32_t> o
 std::span<float> SpeechLm::flow_numbers(StepContext& ctx, const ArBatch& batch) const {
   const auto width = static_cast<size_t>(acoustic_), emits = static_cast<size_t>(batch.emits);
   const std::span<float> numbers = take_array<float>(ctx, batch.emits * (acoustic_ + 2));
-  size_t e = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;
-    const auto& sequence = static_cast<const SpokenSequence&>(seq.state->here());
+  const auto sequences = emitting<SpokenSequence>(ctx, batch);
+  for (size_t e = 0; e < sequences.size(); ++e) {
+    const SpokenSequence& sequence = *sequences[e];
     philox_normal(sequence.seed(), static_cast<uint32_t>(sequence.frames()), kNoiseStream,
                   numbers.subspan(e * width, width));
     numbers[emits * width + e] = sequence.scale();
-    numbers[emits * (width + 1) + e++] = 1 - sequence.scale();
+    numbers[emits * (width + 1) + e] = 1 - sequence.scale();
   }
   return numbers;
 }

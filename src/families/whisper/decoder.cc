@@ -69,29 +69,6 @@ WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const Alignm
   traits_.writes = true;  // writes queries to the sequences of alignments
 }
 
-void WhisperDecoder::move_to(Device device) {
-  table_.move_to(device);
-  syrinx::move_to(device, positions_);
-  for (Block& b : blocks_) {
-    for (LayerNorm* norm : {&b.before_self, &b.before_cross, &b.before_mlp}) norm->move_to(device);
-    for (PackedLinear* linear :
-         {&b.qkv, &b.self_out, &b.cross_q, &b.cross_kv, &b.cross_out, &b.up, &b.down})
-      syrinx::move_to(device, *linear);
-  }
-  final_.move_to(device);
-  syrinx::move_to(device, head_);
-}
-
-size_t WhisperDecoder::bytes() const {
-  size_t sum = table_.bytes() + positions_.bytes();
-  for (const Block& b : blocks_) {
-    for (const PackedLinear* linear :
-         {&b.qkv, &b.self_out, &b.cross_q, &b.cross_kv, &b.cross_out, &b.up, &b.down})
-      sum += linear->bytes();
-  }
-  return sum;
-}
-
 /// The rows of a batch, split: for each sequence, rows of its memory and rows of its ids.
 struct WhisperDecoder::Rows {
   Rows(StepContext& ctx, const ArBatch& batch) {
@@ -256,13 +233,10 @@ void WhisperDecoder::logits(StepContext& ctx, int, const ArBatch& batch, View hi
   linear(ctx, head_, hidden, out);
   const Arena::Mark host_mark(ctx.host);
   const View host = on_host(ctx, out);
-  const std::span<DecoderText*> emitting = take_array<DecoderText*>(ctx, batch.emits);
-  size_t e = 0;
-  for (const ArSeq& seq : batch.seqs)
-    if (seq.emits) emitting[e++] = &text_of(seq);
+  const auto texts = emitting<DecoderText>(ctx, batch);
   ctx.pool.parallel_for(batch.emits, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      emitting[i]->shape({host.f32() + i * config_.vocab, static_cast<size_t>(config_.vocab)});
+      texts[i]->shape({host.f32() + i * config_.vocab, static_cast<size_t>(config_.vocab)});
   });
   if (ctx.device != Device::kCpu) store(ctx, {host.f32(), static_cast<size_t>(host.count())}, out);
 }

@@ -8,31 +8,33 @@
 // step copies its logits to the host and back.
 #pragma once
 
+#include "families/network_stage.h"
 #include "families/whisper/config.h"
-#include "model/stage.h"
-#include "nn/layers.h"
 
 namespace syrinx::whisper {
 
-class WhisperDecoder : public ArStage {
+class WhisperDecoder : public NetworkStage {
  public:
   /// Loads the decoder. `weights`: the root scope. `heads`: the heads that alignments need.
   WhisperDecoder(const ModelConfig& config, std::span<const AlignmentHead> heads,
                  const Weights& weights, WeightType type);
 
-  const ArTraits& traits() const override { return traits_; }
-  void move_to(Device device);
-  Device device() const override { return head_.device(); }
+  void move_to(Device device) { place_.move(device, table_, positions_, blocks_, final_, head_); }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits to out [E, V], and applies each sequence's rules (DecoderText::shape).
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  size_t bytes() const;
+  size_t bytes() const { return bytes_of(table_, positions_, blocks_); }
   size_t head_bytes() const { return head_.bytes(); }
 
  private:
   struct Block {
     Block(const Weights& weights, const ModelConfig& config, WeightType type);
+    void move_to(Device device) {
+      syrinx::move_to(device, before_self, before_cross, before_mlp, qkv, self_out, cross_q,
+                      cross_kv, cross_out, up, down);
+    }
+    size_t bytes() const { return bytes_of(qkv, self_out, cross_q, cross_kv, cross_out, up, down); }
     LayerNorm before_self, before_cross, before_mlp;
     PackedLinear qkv, self_out, cross_q, cross_kv, cross_out, up, down;
   };
@@ -43,7 +45,6 @@ class WhisperDecoder : public ArStage {
   void align(StepContext& ctx, const ArBatch& batch, const Rows& rows, const View& x) const;
 
   ModelConfig config_;
-  ArTraits traits_;
   Embedding table_;
   Tensor positions_;  // [max_ids, W]
   std::vector<Block> blocks_;
