@@ -16,11 +16,12 @@ StoredModel stored(const LoadSpec& spec, const std::shared_ptr<const GgufFile>& 
           spec.dummy ? dummy_weights() : gguf_weights(file, config)};
 }
 
-StoredModel stored(const LoadSpec& spec, const Config& root) {
+StoredModel stored(const LoadSpec& spec, const Config& root,
+                   std::span<const std::string> words = {}) {
   const ModelConfig config = load_model_config(root);
   std::unique_ptr<WeightSource> weights = weights_at(spec, spec.dir);
   if (config.quantized && !spec.dummy) weights = dequantized(std::move(weights), *config.quantized);
-  return {config, open_tokenizer(spec), std::move(weights)};
+  return {config, open_tokenizer(spec, words), std::move(weights)};
 }
 
 Config published_config(const LoadSpec& spec) {
@@ -29,9 +30,9 @@ Config published_config(const LoadSpec& spec) {
 
 }  // namespace
 
-StoredModel open_model(const LoadSpec& spec) {
+StoredModel open_model(const LoadSpec& spec, std::span<const std::string> words) {
   return is_gguf(spec) ? stored(spec, std::make_shared<const GgufFile>(spec.dir))
-                       : stored(spec, published_config(spec));
+                       : stored(spec, published_config(spec), words);
 }
 
 Checkpoint open_checkpoint(const LoadSpec& spec) {

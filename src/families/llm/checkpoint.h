@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "families/family.h"
 #include "families/llm/config.h"
@@ -18,8 +20,9 @@ struct StoredModel {
   Tokenizer tokenizer;                    ///< with random weights and no file: byte_tokenizer()
   std::unique_ptr<WeightSource> weights;  ///< with transformers' names
 };
-/// Opens a directory as transformers publishes it, or a GGUF file. Throws LoadError.
-StoredModel open_model(const LoadSpec& spec);
+/// Opens a directory as transformers publishes it, or a GGUF file. `words`: tokens of a
+/// byte_tokenizer(). Throws LoadError.
+StoredModel open_model(const LoadSpec& spec, std::span<const std::string> words = {});
 
 /// A language model with what its answers need.
 struct Checkpoint {

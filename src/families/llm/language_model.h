@@ -11,8 +11,9 @@
 namespace syrinx::llm {
 
 /// Loads the network. `weights` has the scope of config.names and must outlive the network (the
-/// table is not copied). `tap_block`: rows before this block are tapped; -1: no taps.
+/// table is not copied). `tap_block`: rows before this block are tapped; -1: no taps. `ids`: those
+/// for which the head has logits; if empty, all of them, and steps may have drafts.
 std::unique_ptr<CodecLm> load_language_model(const ModelConfig& config, const Weights& weights,
-                                             WeightType type, int tap_block = -1);
+                                             WeightType type, int tap_block = -1, IdRange ids = {});
 
 }  // namespace syrinx::llm

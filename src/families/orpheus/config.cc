@@ -33,30 +33,29 @@ bool claims_file(const GgufFile& file) {
          file.list(kTokens).texts.end();
 }
 
-ModelConfig config_of(const llm::ModelConfig& llama) {
-  ModelConfig m{llama};
-  m.max_positions = std::min(kTrainedPositions, m.max_positions);
-  m.lm.rope_positions = m.max_positions;
-  return m;
-}
-
-void load_ids(const Tokenizer& tokenizer, std::span<const char* const> before,
-              std::span<const char* const> behind, const std::string& where, ModelConfig& c) {
-  const auto id_of = [&](const char* token) {
-    const bool optional = token == std::string_view(kAudio);  // files may lack it; then it is 0
+ModelConfig config_of(const llm::ModelConfig& llama, const Tokenizer& tokenizer,
+                      const Edition& edition, int64_t block, const std::string& where) {
+  ModelConfig c{llama};
+  c.max_positions = std::min(kTrainedPositions, c.max_positions);
+  c.lm.rope_positions = c.max_positions;
+  c.block = block;
+  const auto id_of = [&](const std::string& token) {
+    const bool optional = token == kAudio;  // files may lack it; then it is 0
     const int32_t id = optional ? tokenizer.id(token).value_or(0) : tokenizer.need_id(token);
     if (id < c.vocab) return id;
     load_fault(where, "vocab_size",
                concat("the id ", id, " of ", token, " is not below ", c.vocab));
   };
-  for (const char* token : before) c.before.push_back(id_of(token));
-  for (const char* token : behind) c.behind.push_back(id_of(token));
+  for (const char* token : edition.before) c.before.push_back(id_of(token));
+  for (const char* token : edition.behind) c.behind.push_back(id_of(token));
+  if (edition.voice_is_token)
+    for (const std::string& voice : edition.voices) id_of(concat(edition.voice_begin, voice, ">"));
   c.end_of_speech = id_of(kSpeechEnd), c.first_code = id_of(kFirstCode);
-  const int64_t last = c.first_code + kFrameTokens * c.block;
-  if (c.end_of_speech < c.first_code && last <= c.vocab) return;
+  const int64_t last = c.first_code + kFrameTokens * block;
+  if (c.end_of_speech < c.first_code && last <= c.vocab) return c;
   load_fault(where, "vocab_size",
              concat("the codes are ids ", c.first_code, " to ", last - 1, " (", kFrameTokens,
-                    " blocks of ", c.block, ", as many as the codec has), but the model has ",
+                    " blocks of ", block, ", as many as the codec has), but the model has ",
                     c.vocab, " ids"));
 }
 

@@ -4,14 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "families/llm/config.h"
+#include "families/orpheus/editions.h"
 #include "io/gguf.h"
 #include "io/json.h"
-#include "text/tokens/tokenizer.h"
 
 namespace syrinx::orpheus {
 
@@ -22,17 +21,12 @@ inline constexpr int kFrameLatents = 4;
 /// Number of codes of a latent frame: one for each of SNAC's three quantizers.
 inline constexpr int kQuantizers = 3;
 
-// Tokens that are not codes.
-inline constexpr const char *kBegin = "<|begin_of_text|>", *kTurnEnd = "<|eot_id|>",
-                            *kSpeech = "<custom_token_1>", *kSpeechEnd = "<custom_token_2>",
-                            *kHuman = "<custom_token_3>", *kHumanEnd = "<custom_token_4>",
-                            *kAi = "<custom_token_5>", *kAudio = "<|audio|>";
 /// The token of code 0 at the first place of a frame.
 inline constexpr const char* kFirstCode = "<custom_token_10>";
 
 /// Sizes and ids of a model. Plain data.
 struct ModelConfig : llm::ModelConfig {
-  int64_t block = 4096;  ///< number of ids of a block: one for each code of a quantizer
+  int64_t block = 0;  ///< number of ids of a block: one for each code of a quantizer
   /// Id of kSpeechEnd: the first id for which the head has a logit. The sampler counts ids from it.
   int32_t end_of_speech = 0;
   int32_t first_code = 0;                         ///< id of kFirstCode
@@ -50,12 +44,10 @@ struct ModelConfig : llm::ModelConfig {
 bool claims(const Config& root);
 /// Returns whether a GGUF file has a Llama with the tokens of Orpheus.
 bool claims_file(const GgufFile& file);
-/// Returns the config for a Llama, with the positions of Orpheus' training.
-ModelConfig config_of(const llm::ModelConfig& llama);
-/// Sets the ids. `before`, `behind`: the tokens around a prompt. Throws LoadError for a missing
-/// token, and unless ids and blocks are in order and within the vocabulary. `where`: name of the
-/// config's file.
-void load_ids(const Tokenizer& tokenizer, std::span<const char* const> before,
-              std::span<const char* const> behind, const std::string& where, ModelConfig& config);
+/// Returns the config for a Llama, with the positions of Orpheus' training and the ids of an
+/// edition's tokens. `block`: codes of a quantizer. `where`: name of the config's file. Throws
+/// LoadError for a missing token, and unless ids and blocks are in order and within the vocabulary.
+ModelConfig config_of(const llm::ModelConfig& llama, const Tokenizer& tokenizer,
+                      const Edition& edition, int64_t block, const std::string& where);
 
 }  // namespace syrinx::orpheus

@@ -20,22 +20,7 @@ std::vector<std::string> languages_and_genders() {
   return out;
 }
 
-/// Returns an edition by the authors of Orpheus, as in their package (orpheus_tts/engine_class.py).
-Edition of_language(std::vector<const char*> named, const char* language,
-                    std::vector<std::string> voices) {
-  return {.name = "Orpheus",
-          .marker = "",
-          .named = std::move(named),
-          .before = {kHuman, kBegin},
-          .behind = {kTurnEnd, kHumanEnd, kAi, kSpeech},
-          .voice_begin = "",
-          .voice_end = ": ",
-          .cleaned = true,
-          .voices = std::move(voices),
-          .sampling = {.temperature = 0.6f, .top_p = 0.8f, .repetition_penalty = 1.3f},
-          .language = language,
-          .licence = "Llama 3.2 Community License (see the checkpoint); codec MIT"};
-}
+constexpr const char* kApache = "Apache-2.0 (see the checkpoint); codec MIT";
 
 const std::vector<Edition>& editions() {
   static const std::vector<Edition> kAll{
@@ -47,51 +32,51 @@ const std::vector<Edition>& editions() {
        .voice_begin = "<spk_",
        .voice_end = "> ",
        .voice_is_token = true,
+       .cleaned = false,
        .voices = {"kavya", "agastya", "maitri", "vinaya"},
        .sampling = {.temperature = 0.4f, .top_p = 0.9f, .repetition_penalty = 1.05f},
        .language = "auto",
-       .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
+       .licence = kApache},
       // maya-research/maya1 (transformers_inference.py), whose tokenizer also writes a first token.
       {.name = "Maya1",
        .marker = "<laugh_harder>",
        .before = {kBegin, kHuman, kBegin},
-       .behind = {kTurnEnd, kHumanEnd, kAi, kSpeech},
        .voice_begin = "<description=\"",
        .voice_end = "\"> ",
        .description =
            "Realistic male voice in the 30s age with american accent. Normal pitch, warm "
            "timbre, conversational pacing.",
+       .cleaned = false,
        .tags = {"<angry>",        "<appalled>", "<chuckle>",      "<cry>",         "<curious>",
                 "<disappointed>", "<excited>",  "<exhale>",       "<gasp>",        "<giggle>",
                 "<gulp>",         "<laugh>",    "<laugh_harder>", "<mischievous>", "<sarcastic>",
                 "<scream>",       "<sigh>",     "<sing>",         "<snort>",       "<whisper>"},
        .voices = {"default"},
        .sampling = {.temperature = 0.4f, .top_p = 0.9f, .repetition_penalty = 1.1f},
-       .language = "english",
-       .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
+       .licence = kApache},
       // kenpath/svara-tts-v1, as in svara-tts-inference, tts_engine/encoder.py and transports.py.
       {.name = "svara",
-       .marker = "",
        .named = {"svara"},
        .before = {kBegin, kHuman, kAudio},
        .behind = {kHumanEnd, kTurnEnd, kAi, kSpeech},
-       .voice_begin = "",
-       .voice_end = ": ",
+       .cleaned = false,
        .voices = languages_and_genders(),
        .sampling = {.temperature = 0.75f, .top_k = 40, .top_p = 0.9f, .repetition_penalty = 1.1f},
        .language = "auto",
-       .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
+       .licence = kApache},
       // The authors' multilingual releases, with their names as GGUF files. Source of the voices:
       // Lex-au/Orpheus-FastAPI:README.md.
-      of_language({"3b-fr-", "3b-french"}, "french", {"pierre", "amelie", "marie"}),
-      of_language({"3b-de-", "3b-german"}, "german", {"jana", "thomas", "max"}),
-      of_language({"3b-ko-", "3b-korean"}, "korean", {"유나", "준서"}),
-      of_language({"3b-hi-", "3b-hindi"}, "hindi", {"ऋतिका"}),
-      of_language({"3b-zh-", "3b-chinese"}, "chinese", {"长乐", "白芷"}),
-      of_language({"3b-es_it-", "3b-italian_spanish"}, "auto",
-                  {"javi", "sergio", "maria", "pietro", "giulia", "carlo"}),
-      of_language({}, "english",
-                  {"tara", "leah", "jess", "leo", "dan", "mia", "zac", "zoe", "julia"})};
+      {.named = {"3b-fr-", "3b-french"},
+       .voices = {"pierre", "amelie", "marie"},
+       .language = "french"},
+      {.named = {"3b-de-", "3b-german"}, .voices = {"jana", "thomas", "max"}, .language = "german"},
+      {.named = {"3b-ko-", "3b-korean"}, .voices = {"유나", "준서"}, .language = "korean"},
+      {.named = {"3b-hi-", "3b-hindi"}, .voices = {"ऋतिका"}, .language = "hindi"},
+      {.named = {"3b-zh-", "3b-chinese"}, .voices = {"长乐", "白芷"}, .language = "chinese"},
+      {.named = {"3b-es_it-", "3b-italian_spanish"},
+       .voices = {"javi", "sergio", "maria", "pietro", "giulia", "carlo"},
+       .language = "auto"},
+      {}};
   return kAll;
 }
 
@@ -106,7 +91,5 @@ const Edition& edition_of(const Tokenizer& tokenizer, const std::string& name) {
            });
   });
 }
-
-const Edition& first_edition() { return editions().back(); }
 
 }  // namespace syrinx::orpheus

@@ -146,7 +146,7 @@ TEST(OrpheusEditions, VeenaSpeaksWithATokenOfItsVoice) {
   EXPECT_EQ(model.open(request).error().code, ErrorCode::kNotFound);
   EXPECT_FLOAT_EQ(model.edition().sampling.repetition_penalty, 1.05f);
   const EditionCopy broken({"<spk_kavya>", "<spk_agastya>"});
-  expect_fault(load_fault_of([&] { broken.load(); }), "Veena must have the token <spk_maitri>");
+  expect_fault(load_fault_of([&] { broken.load(); }), "<spk_maitri>");
 }
 
 /// The published tokenizer of Orpheus ends with <|audio|>. svara has the same tokenizer.

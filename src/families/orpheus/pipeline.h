@@ -25,8 +25,6 @@ class Orpheus : public SpokenPipeline {
   const Edition& edition() const { return *edition_; }
 
  private:
-  /// Throws LoadError if the edition's voices are tokens, and one of these is missing.
-  void check_voices(const std::string& path) const;
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
 
   ModelConfig config_;

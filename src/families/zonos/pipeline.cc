@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "families/loading/checkpoint.h"
+#include "families/loading/own_codec.h"
 #include "io/file.h"
 #include "io/hub.h"
 
@@ -57,7 +57,7 @@ Result<std::string> letters(std::string_view text, std::string_view) { return st
 Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   const std::string path = join_path(spec.dir, "config.json");
   config_ = load_model_config(Config::load(path));
-  auto codec = load_codec(spec);
+  auto codec = load_own_codec(spec, spec.dir, kCodec, dac_44khz(), load_dac_config, load_dac);
   const DacCodecConfig& made = codec->config();
   config_.codebooks = made.codebooks;
   if (config_.codebooks > 64 || made.codebook_size != config_.codes()) {
@@ -84,19 +84,6 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   info_.parts.push_back({"conditioners",
                          concat(config_.conditioners.size(), " parts of the prefix"),
                          conditioner_->bytes()});
-}
-
-std::unique_ptr<DacCodec> Zonos::load_codec(const LoadSpec& spec) {
-  DacCodecConfig config = dac_44khz();
-  std::string dir;
-  if (!spec.dummy) {
-    dir = resolve_part(spec.dir, kCodec);
-    config = load_dac_config(Config::load(join_path(dir, "config.json")));
-  }
-  const Weights weights(weights_at(spec, dir));
-  return load_part(spec, "codec", weights, [&] {
-    return std::make_unique<DacCodec>(load_dac(config, weights, codec_weights(spec.weights)));
-  });
 }
 
 void Zonos::load_speakers(const LoadSpec& spec) {

@@ -24,7 +24,6 @@ class Zonos : public SpokenPipeline {
 
  private:
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
-  static std::unique_ptr<DacCodec> load_codec(const LoadSpec& spec);
   void load_speakers(const LoadSpec& spec);
   void find_speaker_encoder(const LoadSpec& spec);
   void describe(const LoadSpec& spec);
