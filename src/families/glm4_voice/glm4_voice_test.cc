@@ -15,7 +15,6 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
-#include "model/past_context.h"
 #include "model/step_runner.h"
 
 namespace syrinx::glm4_voice {
@@ -168,32 +167,11 @@ TEST(GlmVoice, RecordingsAreResampledAsTheAuthorsDo) {
 }
 
 TEST(GlmVoice, RefusesWhatItCannotDo) {
-  const auto refusal = [&](const SpeechRequest& request) {
-    const auto opened = model()->open(request);
-    return opened.ok() ? std::string() : opened.error().message;
-  };
-  const ordered_json heard = cases()["heard"];
-  SpeechRequest request = request_of(heard);
-  EXPECT_EQ(refusal(request), "");
-  request.voice.name = "alloy";
-  EXPECT_EQ(refusal(request), "the model has no voice \"alloy\"; it has glm");
+  SpeechRequest request = request_of(cases()["heard"]);
   request.voice.name = "glm";
-  request.writing.recordings = {};
-  EXPECT_EQ(refusal(request),
-            "the chat has more places for recordings than the request has recordings");
-  request.writing.recordings = {recording(2000, 7), recording(2000, 7)};
-  EXPECT_EQ(refusal(request), "the request has more recordings than the chat has places for them");
-  request.writing.recordings = {recording(0, 7)};
-  EXPECT_EQ(refusal(request), "recording 1 is empty");
-  const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };
-  EXPECT_EQ(chat({{{"role", "tool"}, {"content", "x"}}}),
-            "this model does not accept messages with the role 'tool'");
-  EXPECT_EQ(chat({{{"role", "user"}, {"content", {{{"type", "image"}}}}}}),
-            "this model accepts only text, and recordings of users");
-  EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).find(kPastContext),
-            0u);
-  SpeechRequest nothing;
-  EXPECT_EQ(refusal(nothing), "the text contains nothing to speak");
+  expect_chat_refusals(*model(), request, "tool");
+  request.voice.name = "alloy";
+  EXPECT_EQ(refusal_of(*model(), request).message, "the model has no voice \"alloy\"; it has glm");
 }
 
 /// Special tokens in a client's text are read as plain text.

@@ -46,7 +46,7 @@ class Scribe {
     if (is_system(message)) return ok_status();
     if (role == "assistant") return is_answer(content) ? earlier_answer() : assistant(content);
     if (role == "user") return user(content);
-    return refused_chat("this model does not accept messages with the role '" + role + "'");
+    return refused_role(role);
   }
   Status end() {
     head(ids_.assistant, kHead);

@@ -95,7 +95,7 @@ class Scribe {
 Status Scribe::turn(const ChatJson& message) {
   const std::string role = turn_of(message);
   if (role != "system" && role != "human" && role != "assistant" && role != "input")
-    return refused_chat("this model does not accept messages with the role '" + role + "'");
+    return refused_role(role);
   if (role != "system") write_tools();
   const ChatJson content = message.value("content", ChatJson());
   if (role == "assistant" && is_answer(content)) return earlier_answer();

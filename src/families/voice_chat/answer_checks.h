@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "audio/resampler.h"
 #include "io/safetensors.h"
+#include "model/past_context.h"
 #include "model/step_runner.h"
 
 namespace syrinx {
@@ -57,6 +60,39 @@ inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest req
   Track written = runner.open(request);
   while (!written.finished) runner.step(written);
   EXPECT_TRUE(written.answer_ids.empty());
+}
+
+/// Checks which chats a model refuses, and which texts. `heard`: an accepted chat with one
+/// recording, whose voice is that of all other requests. `role`: a role that the model refuses.
+inline void expect_chat_refusals(const Pipeline& model, const SpeechRequest& heard,
+                                 const std::string& role) {
+  EXPECT_TRUE(model.open(heard).ok());
+  SpeechRequest request = heard;
+  auto& recordings = request.writing.recordings;
+  const auto refusal = [&] { return refusal_of(model, request).message; };
+  recordings = {};
+  EXPECT_EQ(refusal(), "the chat has more places for recordings than the request has recordings");
+  recordings.assign(2, heard.writing.recordings.at(0));
+  EXPECT_EQ(refusal(), "the request has more recordings than the chat has places for them");
+  recordings = {std::make_shared<Recording>(Recording{{}, 16000})};
+  EXPECT_EQ(refusal(), "recording 1 is empty");
+  recordings = {};
+  const auto chat = [&](const std::string& by, const nlohmann::ordered_json& content) {
+    const auto messages = nlohmann::ordered_json::array({{{"role", by}, {"content", content}}});
+    request.writing.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
+    return refusal();
+  };
+  EXPECT_EQ(chat(role, "x"), "this model does not accept messages with the role '" + role + "'");
+  const auto part = [](const char* type) {
+    return nlohmann::ordered_json::array({{{"type", type}}});
+  };
+  const char* only_text = "this model accepts only text, and recordings of users";
+  EXPECT_EQ(chat("user", part("image")), only_text);
+  EXPECT_EQ(chat("assistant", part("audio")), only_text);
+  EXPECT_EQ(chat("user", std::string(100000, '1')).find(kPastContext), 0u);
+  SpeechRequest nothing;
+  nothing.voice = heard.voice;
+  EXPECT_EQ(refusal_of(model, nothing).message, "the text contains nothing to speak");
 }
 
 /// Checks that a recording at 44.1 kHz is resampled to 16 kHz as in torchaudio, and that only the

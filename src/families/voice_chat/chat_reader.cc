@@ -10,6 +10,9 @@ namespace syrinx {
 Error refused_chat(std::string what) {
   return {ErrorCode::kUnsupported, std::move(what), "messages"};
 }
+Error refused_role(const std::string& role) {
+  return refused_chat("this model does not accept messages with the role '" + role + "'");
+}
 /// Returns the error for a chat that no model accepts.
 static Error invalid_chat(std::string what) {
   return {ErrorCode::kInvalid, std::move(what), "messages"};
@@ -35,7 +38,7 @@ Result<int32_t> role_id(const ChatJson& message, int32_t system, int32_t user, i
   if (role == "system" || role == "developer") return system;
   if (role == "user") return user;
   if (role == "assistant") return assistant;
-  return refused_chat("this model does not accept messages with the role '" + role + "'");
+  return refused_role(role);
 }
 
 Result<std::vector<ChatPart>> parts_of(const ChatJson& message, std::string_view between) {

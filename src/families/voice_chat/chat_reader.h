@@ -17,6 +17,8 @@ namespace syrinx {
 using ChatJson = nlohmann::ordered_json;
 
 Error refused_chat(std::string what);
+/// Returns the error for a message with a role that the model does not accept.
+Error refused_role(const std::string& role);
 /// Returns the error for a chat whose messages are not a list.
 Error no_list_of_messages();
 
