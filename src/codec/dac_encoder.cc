@@ -95,7 +95,7 @@ View DacEncoder::run(StepContext& ctx, const View& samples, bool last, Stream& s
     const Block& block = blocks_[b];
     for (const Unit& unit : block.units) {
       RowQueue& beside = stream.beside[unit_at++];
-      beside.push(x);
+      beside.push(ctx, x);
       apply(ctx, x, unit.before);
       const View inner = convolve_rows(ctx, unit.conv, x, last, stream.convs[conv++]);
       apply(ctx, inner, unit.inside);

@@ -88,10 +88,15 @@ class Hift {
   /// + lookahead().
   int64_t lookahead() const { return lookahead_; }
   HiftState open(std::span<const float> phase_offset = {}) const;
-  /// Processes mel [T, M], and appends to `out` the samples that are now final. `last`: no frames
-  /// follow. The call then appends all remaining samples of the stream (hop() a frame).
+  /// Processes mel [T, M] in host memory, and appends to `out` the samples that are now final.
+  /// `last`: no frames follow. The call then appends all remaining samples of the stream (hop() a
+  /// frame). The pitch, its excitation and the inverse STFT are computed on the CPU.
   void run(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise, HiftState& state,
            std::vector<float>& out) const;
+  /// Moves the filter, which is most of the work, to a GPU. The context of run() must then be of
+  /// the GPU, and streams opened afterwards have their state there.
+  void move_to(Device device);
+  Device device() const { return first_.device(); }
   size_t bytes() const;
 
  private:
@@ -115,6 +120,7 @@ class Hift {
   Block load_block(const Weights& weights, int64_t channels, int64_t taps, WeightType type) const;
   void load_stages(const Weights& weights, WeightType type);
   HiftState::Block open(const Block& block, int64_t channels) const;
+  void move_to(Device device, Block& block) const;
   int64_t certain_samples(int64_t frames) const;
   int64_t certain(const Block& block, int64_t rows) const;
 

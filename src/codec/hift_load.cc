@@ -162,7 +162,8 @@ void Hift::load_stages(const Weights& weights, WeightType type) {
 HiftState::Block Hift::open(const Block& block, int64_t channels) const {
   HiftState::Block state;
   for (const CausalConv1d& conv : block.convs) state.convs.push_back(conv.open());
-  for (size_t i = 0; i < block.convs.size() / 2; ++i) state.waiting.emplace_back(channels);
+  for (size_t i = 0; i < block.convs.size() / 2; ++i)
+    state.waiting.emplace_back(channels, device());
   return state;
 }
 
@@ -180,14 +181,15 @@ HiftState Hift::open(std::span<const float> phase_offset) const {
     s.up = stage.up.open();
     s.down = stage.down.open();
     s.source = open(stage.source, channels);
-    s.up_rows = s.source_rows = RowQueue(channels);
+    s.up_rows = RowQueue(channels, device());
+    s.source_rows = RowQueue(channels, device());
     for (const Block& block : stage.blocks) {
       s.blocks.push_back(open(block, channels));
-      s.block_rows.emplace_back(channels);
+      s.block_rows.emplace_back(channels, device());
     }
     state.stages_.push_back(std::move(s));
   }
-  state.mirrored_ = RowQueue(channels);
+  state.mirrored_ = RowQueue(channels, device());
   state.overlap_.assign(static_cast<size_t>(istft_.state_size()), 0.f);
   state.trim_ = config_.n_fft / 2;
   return state;
@@ -214,6 +216,26 @@ int64_t Hift::certain_samples(int64_t frames) const {
     rows = slowest;
   }
   return std::max<int64_t>(0, certain_rows(last_, rows) * config_.stft_hop - config_.n_fft / 2);
+}
+
+void Hift::move_to(Device device, Block& block) const {
+  for (CausalConv1d& conv : block.convs) conv.move_to(device);
+  for (Snake& act : block.acts) {
+    syrinx::move_to(device, act.alpha);
+    syrinx::move_to(device, act.inv_alpha);
+  }
+}
+
+void Hift::move_to(Device device) {
+  stft_.move_to(device);
+  first_.move_to(device);
+  last_.move_to(device);
+  for (Stage& stage : stages_) {
+    stage.up.move_to(device);
+    stage.down.move_to(device);
+    move_to(device, stage.source);
+    for (Block& block : stage.blocks) move_to(device, block);
+  }
 }
 
 size_t Hift::bytes() const {

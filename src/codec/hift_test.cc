@@ -8,24 +8,26 @@
 
 #include "base/worst.h"
 #include "io/golden_samples.h"
+#include "io/parity_dir.h"
 #include "io/safetensors.h"
+#include "kernels/fixture.h"
 
 namespace syrinx {
 namespace {
 
 constexpr int64_t kHop = 480;
 
-std::string golden_path(const std::string& name) {
-  return SYRINX_BINARY_DIR "/parity/hift/golden/" + name;
-}
+std::string golden_path(const std::string& name) { return parity_dir() + "hift/golden/" + name; }
 
 struct HiftFixture {
-  explicit HiftFixture(const std::string& name)
+  explicit HiftFixture(const std::string& name, Device device = Device::kCpu)
       : kind(name),
         golden(golden_path("golden.safetensors")),
         weights(open_weights(golden_path("model.safetensors"))),
-        hift(config(name), weights) {
+        hift(config(name), weights),
+        bench(2, device) {
     EXPECT_NO_THROW(weights.finish());
+    if (device != Device::kCpu) hift.move_to(device);
   }
 
   static HiftConfig config(const std::string& name) {
@@ -53,7 +55,8 @@ struct HiftFixture {
     for (size_t i = 0; begin < frames; ++i) {
       const int64_t end = std::min(begin + pieces[i % pieces.size()], frames);
       hift.run(ctx, mel.slice(begin, end), end == frames && !end_alone, noise, state, out);
-      arena.reset();
+      bench.back();
+      bench.arena.reset();
       const int64_t certain = std::max<int64_t>(0, end - hift.lookahead()) * kHop;
       EXPECT_GE(static_cast<int64_t>(out.size()), certain) << end << " of " << frames;
       begin = end;
@@ -66,9 +69,8 @@ struct HiftFixture {
   Safetensors golden;
   Weights weights;
   Hift hift;
-  ThreadPool pool{2};
-  Arena arena;
-  StepContext ctx{pool, arena};
+  fixture::Bench bench;
+  StepContext& ctx = bench.ctx;
 };
 
 class HiftGolden : public testing::TestWithParam<const char*> {};
@@ -98,6 +100,21 @@ TEST_P(HiftGolden, PiecesGiveTheBitsOfTheWhole) {
       EXPECT_TRUE(f.speak(frames, pieces, true) == whole) << frames << ", end alone";
     }
   }
+}
+
+class HiftSpeaks : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, HiftSpeaks, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+TEST_P(HiftSpeaks, AsTheOriginalWholeOrInPieces) {
+  constexpr int64_t kFrames = 21, kAll[] = {kFrames}, kPieces[] = {2, 5, 1, 9};
+  HiftFixture f("interpolated", GetParam());
+  const std::vector<float> whole = f.speak(kFrames, kAll);
+  const GoldenSamples want(f.golden, f.kind + ".21.samples");
+  EXPECT_LT(want.distance(whole), 1e-4f);
+  RecordProperty("worst", std::to_string(want.distance(whole) * 1e6) + "e-6");
+  EXPECT_TRUE(f.speak(kFrames, kPieces) == whole);
+  EXPECT_TRUE(f.speak(kFrames, kPieces, true) == whole) << "end alone";
 }
 
 TEST(Hift, LookaheadIsExact) {

@@ -85,7 +85,7 @@ S3FlowEncoder::State S3FlowEncoder::open(int64_t most) const {
 }
 
 S3FlowEncoder::State S3FlowEncoder::State::clone() const {
-  return {ahead.clone(), back.clone(), up.clone(), skip, ready, caches};
+  return {ahead.clone(), back.clone(), up.clone(), skip.clone(), ready.clone(), caches};
 }
 
 View S3FlowEncoder::embed(StepContext& ctx, const Embed& layer, const View& x) const {
@@ -102,13 +102,13 @@ void S3FlowEncoder::push(StepContext& ctx, std::span<const int32_t> tokens, bool
   const View rows = take_rows(ctx, static_cast<int64_t>(tokens.size()), config_.width);
   tokens_(ctx, tokens, rows);
   const View x = conformer_ ? embed(ctx, conformer_->embed, rows) : rows;
-  state.skip.push(x);
+  state.skip.push(ctx, x);
   const View seen = convolve_rows(ctx, ahead_, x, last, state.ahead);
   leaky_relu(ctx, seen, kLeak, seen);
   const View out = take_rows(ctx, seen.shape[0], config_.width);
   back_.run(ctx, seen, state.back, out);
-  state.skip.pop_into_sum(out);
-  state.ready.push(out);
+  state.skip.pop_into_sum(ctx, out);
+  state.ready.push(ctx, out);
 }
 
 void S3FlowEncoder::drop_waiting(State& state) const {

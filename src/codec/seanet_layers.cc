@@ -119,7 +119,7 @@ Unit load_unit(const Weights& layer, const SeanetConfig& config, int64_t channel
 
 View run(StepContext& ctx, const Unit& unit, const View& x, bool last, MirroredConv1d::State& conv,
          RowQueue& waiting) {
-  waiting.push(x);
+  waiting.push(ctx, x);
   apply(ctx, unit.before, x);
   const View inner = unit.conv.run(ctx, x, last, conv);
   apply(ctx, unit.inside, inner);

@@ -82,7 +82,7 @@ std::span<const Family> families() {
       Family{"opuslm", opuslm::claims, load_as<opuslm::OpusLm>},
       Family{"orpheus", orpheus::claims, load_as<orpheus::Orpheus>},
       Family{"zonos", zonos::claims, load_as<zonos::Zonos>},
-      Family{"kokoro", kokoro::claims, kokoro::load, "config.json", false},
+      Family{"kokoro", kokoro::claims, kokoro::load},
       // Must come after Orpheus, because Orpheus' config is also that of a Llama.
       Family{"llm", llm::claims, load_as<llm::Llm>, "config.json", true, {llm::kGgufEnd}},
       Family{"whisper",
@@ -110,7 +110,7 @@ std::span<const Family> families() {
              chatterbox::kMultilingualEdition.marker},
       Family{"chatterbox_turbo", nullptr, load_as<chatterbox_turbo::ChatterboxTurbo>,
              chatterbox_turbo::kMarker},
-      Family{"piper", nullptr, piper::load, nullptr, false, {piper::kFileEnding}, piper::facts},
+      Family{"piper", nullptr, piper::load, nullptr, true, {piper::kFileEnding}, piper::facts},
   };
   return kFamilies;
 }

@@ -70,6 +70,28 @@ void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out) {
   gate(ctx, cpu_features().simd() ? &simd::gelu_tanh_mul : &ref::gelu_tanh_mul, x, out);
 }
 
+void tanh_sigmoid_mul(StepContext& ctx, const View& x, const View& out) {
+  check_gate("tanh_sigmoid_mul", x, out);
+  if (x.device == Device::kCuda) return cuda::tanh_sigmoid_mul(ctx, x, out);
+  constexpr int64_t kPiece = 256;
+  const auto loop = cpu_features().simd() ? &simd::activate : &ref::activate;
+  const auto piece = [loop](const float* a, const float* b, float* to, int64_t count) {
+    float open[kPiece];
+    loop(Activation::kTanh, a, to, count);
+    loop(Activation::kSigmoid, b, open, count);
+    for (int64_t i = 0; i < count; ++i) to[i] *= open[i];
+  };
+  const int64_t width = out.shape[1];
+  const float* in = x.f32();
+  float* to = out.f32();
+  over_rows(ctx, x.shape[0], width, [&](int64_t row) {
+    const float* from = in + 2 * row * width;
+    for (int64_t i = 0; i < width; i += kPiece) {
+      piece(from + i, from + width + i, to + row * width + i, std::min(kPiece, width - i));
+    }
+  });
+}
+
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
            ChannelAxis axis, const View& out) {
   SYRINX_CHECK(x.shape.dims() == 2, "[snake] x must have two dimensions, got ", x.shape.str());

@@ -31,6 +31,10 @@ void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out);
 /// [N, F].
 void silu_mul(StepContext& ctx, const View& x, const View& out);
 
+/// Computes the gate of WaveNet: out[i, j] = tanh(x[i, j]) * sigmoid(x[i, F + j]). x [N, 2F], out
+/// [N, F].
+void tanh_sigmoid_mul(StepContext& ctx, const View& x, const View& out);
+
 /// Layout of a matrix: [T, C] (channels last) or [C, T] (channels first).
 enum class ChannelAxis : uint8_t { kLast, kFirst };
 

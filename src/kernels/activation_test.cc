@@ -115,6 +115,9 @@ TEST_P(ActivationTest, SumsAndGates) {
   Tensor geglu = fixture::poisoned({3, 11});
   gelu_tanh_mul(bench.ctx, bench.on(x), bench.on(geglu));
   bench.back();
+  Tensor wave = fixture::poisoned({3, 11});
+  tanh_sigmoid_mul(bench.ctx, bench.on(x), bench.on(wave));
+  bench.back();
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 22; ++j) {
       const float g = gain.f32()[j], a = x.f32()[i * 22 + j], b = y.f32()[i * 22 + j];
@@ -125,6 +128,7 @@ TEST_P(ActivationTest, SumsAndGates) {
       EXPECT_NEAR(gated.f32()[i * 11 + j], g / (1 + std::exp(-g)) * u, 1e-6);
       const double inner = 0.7978845608 * (g + 0.044715 * g * g * g);
       EXPECT_NEAR(geglu.f32()[i * 11 + j], 0.5 * g * (1 + std::tanh(inner)) * u, 1e-6);
+      EXPECT_NEAR(wave.f32()[i * 11 + j], std::tanh(g) / (1 + std::exp(-u)), 1e-6);
     }
   }
 }

@@ -1,9 +1,11 @@
 #include "kernels/channels.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/cpu_features.h"
 #include "kernels/channels_impl.h"
+#include "kernels/cuda/kernels.h"
 
 namespace syrinx {
 namespace {
@@ -13,8 +15,7 @@ constexpr int64_t kPartRows = 256;  // rows per sum in double; constant, so that
 constexpr int64_t kGrain = 16384;   // elements: less work is not worth waking a thread
 
 void check(const char* caller, const View& x, std::initializer_list<View> channels) {
-  SYRINX_CHECK(x.shape.dims() == 2 && x.device == Device::kCpu, "[", caller,
-               "] x must be [T, C] on the CPU, got ", x.shape.str());
+  SYRINX_CHECK(x.shape.dims() == 2, "[", caller, "] x must be [T, C], got ", x.shape.str());
   for (const View& view : channels) expect_shape(caller, view, {x.shape[1]});
 }
 
@@ -32,9 +33,10 @@ void channel_moments(StepContext& ctx, const View& x, std::span<double> mean,
                      std::span<double> variance) {
   check("channel_moments", x, {});
   const int64_t rows = x.shape[0], width = x.shape[1];
-  SYRINX_CHECK(rows > 0 && std::ssize(mean) == width && std::ssize(variance) == width,
+  SYRINX_CHECK(rows > 0 && std::ssize(mean) == width && std::ssize(variance) == width &&
+                   x.device == Device::kCpu,
                "[channel_moments] x ", x.shape.str(), " does not match ", mean.size(),
-               " means and ", variance.size(), " variances");
+               " means and ", variance.size(), " variances on the CPU");
   const Arena::Mark mark(ctx.arena);
   const int64_t parts = (rows + kPartRows - 1) / kPartRows;
   const std::span<double> totals = take_array<double>(ctx, parts * 2 * width);
@@ -63,10 +65,29 @@ void channel_moments(StepContext& ctx, const View& x, std::span<double> mean,
   }
 }
 
+void normalising_scale(StepContext& ctx, const View& x, const View& gain, const View& shift,
+                       float eps, const View& factor, const View& summand) {
+  check("normalising_scale", x, {gain, shift, factor, summand});
+  SYRINX_CHECK(x.shape[0] > 0, "[normalising_scale] x has no rows");
+  if (x.device == Device::kCuda)
+    return cuda::normalising_scale(ctx, x, gain, shift, eps, factor, summand);
+  const int64_t channels = x.shape[1];
+  const Arena::Mark mark(ctx.arena);
+  const std::span<double> mean = take_array<double>(ctx, channels),
+                          variance = take_array<double>(ctx, channels);
+  channel_moments(ctx, x, mean, variance);
+  for (int64_t c = 0; c < channels; ++c) {
+    const double scale = gain.f32()[c] / std::sqrt(variance[c] + double{eps});
+    summand.f32()[c] = static_cast<float>(shift.f32()[c] - mean[c] * scale);
+    factor.f32()[c] = static_cast<float>(scale);
+  }
+}
+
 void scale_channels(StepContext& ctx, const View& x, const View& factor, const View& summand,
                     const View& out) {
   check("scale_channels", x, {factor, summand});
   expect_shape("scale_channels", out, x.shape);
+  if (x.device == Device::kCuda) return cuda::scale_channels(ctx, x, factor, summand, {}, {}, out);
   const auto row = cpu_features().simd() ? &simd::scale_row : &ref::scale_row;
   const float *in = x.f32(), *f = factor.f32(), *s = summand.f32();
   float* to = out.f32();
@@ -77,6 +98,8 @@ void scale_channels_snake(StepContext& ctx, const View& x, const View& factor, c
                           const View& alpha, const View& inv_beta, const View& out) {
   check("scale_channels_snake", x, {factor, summand, alpha, inv_beta});
   expect_shape("scale_channels_snake", out, x.shape);
+  if (x.device == Device::kCuda)
+    return cuda::scale_channels(ctx, x, factor, summand, alpha, inv_beta, out);
   const auto row = cpu_features().simd() ? &simd::scale_snake_row : &ref::scale_snake_row;
   const float *in = x.f32(), *f = factor.f32(), *s = summand.f32();
   const float *a = alpha.f32(), *b = inv_beta.f32();

@@ -1,5 +1,7 @@
 #include "kernels/channels.h"
 
+#include <cmath>
+
 #include "kernels/channels_impl.h"
 #include "kernels/fixture.h"
 
@@ -28,6 +30,47 @@ TEST(Channels, MomentsAreThoseOfDoubles) {
         const double spread = squares / static_cast<double>(rows);
         ASSERT_NEAR(mean[c], want, 1e-7) << rows << " x " << width;
         ASSERT_NEAR(variance[c], spread, 3e-6 * spread + 1e-15) << rows << " x " << width;
+      }
+    }
+  }
+}
+
+class ChannelScales : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, ChannelScales, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+TEST_P(ChannelScales, NormaliseAllRows) {
+  for (const int64_t rows : {1, 7, 512, 513, 1300}) {
+    for (const int64_t width : {1, 31, 33, 96}) {
+      Tensor x = fixture::random({rows, width}, 1, 0.5f);
+      for (int64_t i = 0; i < x.view().count(); ++i) x.f32()[i] += 30;
+      const Tensor gain = fixture::random({width}, 2), shift = fixture::random({width}, 3),
+                   alpha = fixture::random({width}, 4), inv = fixture::random({width}, 5);
+      Tensor factor = fixture::poisoned({width}), summand = fixture::poisoned({width}),
+             out = fixture::poisoned({rows, width}), bent = fixture::poisoned({rows, width});
+      Bench bench(2, GetParam());
+      normalising_scale(bench.ctx, bench.on(x), bench.on(gain), bench.on(shift), 1e-5f,
+                        bench.on(factor), bench.on(summand));
+      scale_channels(bench.ctx, bench.on(x), bench.on(factor), bench.on(summand), bench.on(out));
+      scale_channels_snake(bench.ctx, bench.on(x), bench.on(factor), bench.on(summand),
+                           bench.on(alpha), bench.on(inv), bench.on(bent));
+      bench.back();
+      for (int64_t c = 0; c < width; ++c) {
+        double mean = 0, spread = 0;
+        for (int64_t t = 0; t < rows; ++t) mean += x.f32()[t * width + c] / double(rows);
+        for (int64_t t = 0; t < rows; ++t)
+          spread += std::pow(x.f32()[t * width + c] - mean, 2) / double(rows);
+        for (int64_t t = 0; t < rows; t += 97) {
+          const int64_t i = t * width + c;
+          const double want =
+              (x.f32()[i] - mean) / std::sqrt(spread + 1e-5) * gain.f32()[c] + shift.f32()[c];
+          const double s = std::sin(alpha.f32()[c] * want);
+          // The mean is 60 deviations away, or, with one row, 1e4.
+          const double bound = rows == 1 ? 1e-2 : 1e-4;
+          ASSERT_NEAR(out.f32()[i], want, bound) << rows << " x " << width;
+          ASSERT_NEAR(bent.f32()[i], want + s * s * inv.f32()[c], 4 * bound)
+              << rows << " x " << width;
+        }
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/activation.h"
 #include "kernels/conv_add.h"
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/gemm.h"
@@ -151,8 +152,14 @@ void conv1d(StepContext& ctx, const PackedConv1d& w, const View& x, const View& 
 
 void conv1d_add(StepContext& ctx, const PackedConv1d& w, const View& x, const View& out,
                 int64_t dilation) {
-  SYRINX_CHECK(dilation >= 1 && !w.depthwise() && out.device == Device::kCpu,
-               "[conv1d_add] w must not be depthwise, out must be on the CPU; dilation ", dilation);
+  SYRINX_CHECK(dilation >= 1 && !w.depthwise(), "[conv1d_add] w must not be depthwise; dilation ",
+               dilation);
+  if (out.device == Device::kCuda) {
+    const Arena::Mark mark(ctx.arena);
+    const View added = ctx.arena.take(out.shape, DType::kF32);
+    conv1d(ctx, w, x, added, dilation);
+    return add_inplace(ctx, out, added);
+  }
   const ConvSegment one{x, out};
   const std::span segments(&one, 1);
   check_segments("conv1d_add", segments, w.in(), w.out(), conv_window(w.taps(), dilation), 1, 1);

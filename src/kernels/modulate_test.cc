@@ -8,14 +8,13 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kRows = 3, kWidth = 37;
-
 class ModulateTest : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, ModulateTest, ::testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
 
 TEST_P(ModulateTest, EachRowHasItsOwnShiftScaleAndGate) {
   fixture::Bench bench(1, GetParam());
+  constexpr int64_t kRows = 3, kWidth = 37;
   const Tensor x = fixture::random({kRows, kWidth}, 1), y = fixture::random({kRows, kWidth}, 2),
                by = fixture::random({kRows, 3 * kWidth}, 3);
   const Tensor moved = x.clone(), added = x.clone();

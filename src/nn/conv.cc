@@ -10,8 +10,8 @@ class Copies {
  public:
   Copies(StepContext& ctx, size_t most)
       : spans_(take_array<CopySpan>(ctx, static_cast<int64_t>(most))) {}
-  void add(const float* from, float* to, int64_t count) {
-    if (count > 0) spans_[used_++] = {from, to, count};
+  void add(const float* from, float* to, int64_t count, float slope = 1) {
+    if (count > 0) spans_[used_++] = {from, to, count, slope};
   }
   void run(StepContext& ctx) {
     copy_spans(ctx, spans_.first(used_));
@@ -23,16 +23,17 @@ class Copies {
   size_t used_ = 0;
 };
 
-/// Returns past, x and `zeros` zero rows of a job as one matrix: [held + T + zeros, C]; only x if
-/// the others are empty. Adds up to three copies.
-View join(StepContext& ctx, const ConvJob& job, int64_t channels, int64_t zeros, Copies& copies) {
+/// Returns past, leaky_relu(x, slope) and `zeros` zero rows of a job as one matrix: [held + T +
+/// zeros, C]; x itself if it is all. Adds up to three copies.
+View join(StepContext& ctx, const ConvJob& job, int64_t channels, int64_t zeros, Copies& copies,
+          float slope = 1) {
   ConvState& state = *job.state;
   const int64_t t = job.x.shape[0];
   expect_shape("causal conv x", job.x, Shape{t, channels});
-  if (state.held == 0 && zeros == 0) return job.x;
+  if (state.held == 0 && zeros == 0 && slope == 1) return job.x;
   const View all = ctx.arena.take(Shape{state.held + t + zeros, channels}, DType::kF32);
   copies.add(state.past.f32(), all.f32(), state.held * channels);
-  copies.add(job.x.f32(), all.f32() + state.held * channels, t * channels);
+  copies.add(job.x.f32(), all.f32() + state.held * channels, t * channels, slope);
   copies.add(nullptr, all.f32() + (state.held + t) * channels, zeros * channels);
   return all;
 }
@@ -78,14 +79,16 @@ int64_t CausalConv1d::rows(const ConvState& state, int64_t t, bool last) const {
                    options_.stride);
 }
 
-void CausalConv1d::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
+void CausalConv1d::run(StepContext& ctx, std::span<const ConvJob> jobs, float slope) const {
+  SYRINX_CHECK(slope == 1 || options_.pad == ConvPad::kZero,
+               "causal conv: a leaky ReLU needs padding with zeros");
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const std::span<ConvSegment> segments = take_array<ConvSegment>(ctx, std::ssize(jobs));
   Copies copies(ctx, 3 * jobs.size());
   for (const ConvJob& job : jobs) pad_front(ctx, job);
   for (size_t i = 0; i < jobs.size(); ++i) {
-    segments[i] = {join(ctx, jobs[i], packed_.in(), jobs[i].last ? options_.ahead : 0, copies),
-                   jobs[i].out};
+    const int64_t zeros = jobs[i].last ? options_.ahead : 0;
+    segments[i] = {join(ctx, jobs[i], packed_.in(), zeros, copies, slope), jobs[i].out};
   }
   copies.run(ctx);
   conv1d(ctx, packed_, segments, options_.dilation, options_.stride);

@@ -62,7 +62,9 @@ class CausalConv1d {
   /// Returns how many output rows the next T inputs yield. With stride > 1, inputs that do not fill
   /// a stride wait for the next call.
   int64_t rows(const ConvState& state, int64_t t, bool last = false) const;
-  void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
+  /// Runs the jobs, with each stream at most once. `slope`: slope of a leaky ReLU of the inputs,
+  /// always the same for a stream; 1: no ReLU.
+  void run(StepContext& ctx, std::span<const ConvJob> jobs, float slope = 1) const;
   void run(StepContext& ctx, const View& x, ConvState& state, const View& out) const;
 
   int64_t in() const { return packed_.in(); }

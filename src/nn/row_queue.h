@@ -24,22 +24,38 @@ int64_t certain_rows(const Conv& conv, int64_t rows) {
   return rows == 0 ? 0 : conv.rows(conv.open(), rows, false);
 }
 
-/// A queue of rows [.., width], first in, first out. Grows as needed.
+/// A queue of rows [.., width], first in, first out, in memory of one device. Grows as needed.
 class RowQueue {
  public:
-  explicit RowQueue(int64_t width = 1) : width_(width) {}
-  int64_t rows() const { return static_cast<int64_t>(values_.size()) / width_; }
+  explicit RowQueue(int64_t width = 1, Device device = Device::kCpu)
+      : width_(width), device_(device) {}
+  /// Returns a queue with copies of the rows.
+  RowQueue clone() const;
+
+  int64_t rows() const { return held_; }
   int64_t width() const { return width_; }
-  void push(const View& x);
+  /// Copies the rows of x [.., width] to the end.
+  void push(StepContext& ctx, const View& x);
   /// Removes the oldest `count` rows, and returns them in the arena.
   View pop(StepContext& ctx, int64_t count);
   /// Removes the oldest T rows and adds them to x [T, width]; T <= rows().
-  void pop_into_sum(const View& x);
+  void pop_into_sum(StepContext& ctx, const View& x);
 
  private:
-  void drop(int64_t count);
-  int64_t width_;
-  std::vector<float> values_;
+  friend class QueueMoves;
+  Tensor rows_;                   // [at least held_, width]
+  std::vector<Tensor> outgrown_;  // earlier rows_, which queued work may read
+  int64_t width_ = 1, held_ = 0;
+  Device device_;
 };
+
+/// Rows that enter and leave a queue in one call: `fresh` [.., width] is pushed, then the oldest T
+/// rows are removed and added to `sum` [T, width].
+struct QueueSum {
+  RowQueue* queue = nullptr;
+  View fresh, sum;
+};
+/// Does this for several queues, each at most once.
+void add_oldest(StepContext& ctx, std::span<const QueueSum> jobs);
 
 }  // namespace syrinx

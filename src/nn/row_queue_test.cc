@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "kernels/fixture.h"
+
 namespace syrinx {
 namespace {
 
@@ -19,14 +23,14 @@ TEST(RowQueue, FirstInFirstOut) {
   StepContext ctx{pool, arena};
   const Tensor x = rising({5, 3}, 0), y = rising({2, 3}, 100);
   RowQueue queue(3);
-  queue.push(x);
+  queue.push(ctx, x);
   EXPECT_EQ(values(queue.pop(ctx, 2)), values(x.view().slice(0, 2)));
   std::vector<float> want = values(y);
   for (size_t i = 0; i < want.size(); ++i) want[i] += x.f32()[6 + i];
-  queue.pop_into_sum(y);
+  queue.pop_into_sum(ctx, y);
   EXPECT_EQ(values(y), want);
   EXPECT_EQ(queue.rows(), 1);
-  EXPECT_THROW(queue.pop_into_sum(y), InternalError);
+  EXPECT_THROW(queue.pop_into_sum(ctx, y), InternalError);
 }
 
 TEST(ConvolveRows, ALayerThatLooksAheadComesLate) {
@@ -50,10 +54,52 @@ TEST(RowQueue, GivesNoMoreThanItHas) {
   Arena arena;
   StepContext ctx{pool, arena};
   RowQueue queue(3);
-  queue.push(rising({2, 3}, 0).view());
+  queue.push(ctx, rising({2, 3}, 0).view());
   EXPECT_THROW(queue.pop(ctx, 3), InternalError);
   queue.pop(ctx, 2);
   EXPECT_EQ(queue.rows(), 0);
+}
+
+class RowQueues : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, RowQueues, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+/// Pushes and removes rows of three queues in random pieces, and keeps clones for one of them.
+TEST_P(RowQueues, AddTheOldestRowsOfAllQueues) {
+  constexpr int64_t kWidth = 3, kQueues = 3, kRows = 60;
+  fixture::Bench bench(1, GetParam());
+  std::mt19937 engine(7);
+  std::vector<RowQueue> queues;
+  std::vector<int64_t> in(kQueues), out(kQueues);  // rows pushed, rows removed
+  for (int64_t q = 0; q < kQueues; ++q) queues.emplace_back(kWidth, GetParam());
+  for (bool more = true; more;) {
+    std::vector<Tensor> fresh, sums, wanted;
+    std::vector<QueueSum> jobs;
+    more = false;
+    for (int64_t q = 0; q < kQueues; ++q) {
+      const auto size = static_cast<int64_t>(engine() % 9);
+      const int64_t enter = std::min(size, kRows - in[q]), held = in[q] + enter - out[q];
+      const int64_t leave =
+          in[q] + enter == kRows ? held : static_cast<int64_t>(engine() % (held + 1));
+      const auto first = [&](int64_t row) { return static_cast<float>(1000 * q + row * kWidth); };
+      fresh.push_back(rising({enter, kWidth}, first(in[q])));
+      sums.push_back(rising({leave, kWidth}, 0.5f));
+      wanted.push_back(rising({leave, kWidth}, first(out[q])));
+      for (int64_t i = 0; i < leave * kWidth; ++i) wanted.back().f32()[i] += sums.back().f32()[i];
+      in[q] += enter, out[q] += leave;
+      more = more || out[q] < kRows;
+    }
+    for (int64_t q = 0; q < kQueues; ++q) {
+      jobs.push_back({&queues[q], bench.on(fresh[q]), bench.on(sums[q])});
+    }
+    add_oldest(bench.ctx, jobs);
+    bench.back();
+    for (int64_t q = 0; q < kQueues; ++q) {
+      EXPECT_EQ(values(sums[q]), values(wanted[q])) << q;
+      EXPECT_EQ(queues[q].rows(), in[q] - out[q]);
+    }
+    queues[0] = queues[0].clone();
+  }
 }
 
 }  // namespace

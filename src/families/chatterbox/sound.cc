@@ -1,5 +1,7 @@
 #include "families/chatterbox/sound.h"
 
+#include "families/loading/checkpoint.h"
+
 namespace syrinx::chatterbox {
 
 Sound load_sound(const Weights& s3gen, const ModelConfig& config, const LoadSpec& spec) {
@@ -15,6 +17,7 @@ Sound load_sound(const Weights& s3gen, const ModelConfig& config, const LoadSpec
         });
       },
       {"tokenizer.*", "speaker_encoder.*"});  // for cloning; loaded with the first recording
+  move_networks(spec, "vocoder", *out.vocoder);
   return out;
 }
 

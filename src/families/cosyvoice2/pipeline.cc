@@ -17,9 +17,11 @@ Tokenizer tokenizer(const LoadSpec& spec, const Edition& edition) {
 std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) {
   const Weights weights(weights_at(spec, join_path(spec.dir, "hift.pt")));
   const Weights scope = weights.scope(weights.count("generator.resblocks") > 0 ? "generator" : "");
-  return load_part(spec, "vocoder", weights,
-                   [&] { return std::make_unique<Hift>(config, scope, spec.weights); },
-                   {"discriminator.*"});
+  auto hift = load_part(spec, "vocoder", weights,
+                        [&] { return std::make_unique<Hift>(config, scope, spec.weights); },
+                        {"discriminator.*"});
+  move_networks(spec, "vocoder", *hift);
+  return hift;
 }
 
 }  // namespace

@@ -226,9 +226,9 @@ void VocoderStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
 
 void VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
   auto& s = *static_cast<SoundStream*>(job.state);
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.host);
   const int64_t mel = in_width(), known = job.fresh + job.ahead, count = known - s.ahead;
-  const View rows = ctx.arena.take({count, mel}, DType::kF32);
+  const View rows = ctx.host.take({count, mel}, DType::kF32);
   std::copy_n(job.values.data() + (job.left + s.ahead) * mel, count * mel, rows.f32());
   const auto noise = [&](int64_t frame, std::span<float> values) {
     philox_normal(s.seed, static_cast<uint32_t>(frame), kSourceNoise, values);

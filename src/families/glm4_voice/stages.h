@@ -82,6 +82,7 @@ class VocoderStage : public ChunkStage {
   ChunkPolicy policy() const {
     return {.initial = 1, .steady = 64, .lookahead = static_cast<int>(hift_.lookahead())};
   }
+  Device device() const override { return hift_.device(); }
   FrameType in() const override { return {Flow::kRows, static_cast<int>(hift_.config().mel)}; }
   FrameType out() const override {
     return {Flow::kSamples, static_cast<int>(hift_.config().hop())};

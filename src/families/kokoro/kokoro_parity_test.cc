@@ -13,8 +13,10 @@
 #include "families/kokoro/weights.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
+#include "io/parity_dir.h"
 #include "io/safetensors.h"
 #include "io/torch_pickle.h"
+#include "kernels/fixture.h"
 
 namespace syrinx::kokoro {
 namespace {
@@ -40,7 +42,7 @@ float rms_apart(std::span<const float> a, std::span<const float> b) {
 
 struct SmallKokoro {
   explicit SmallKokoro(const std::string& shape, WeightType type = WeightType::kF32)
-      : dir(SYRINX_BINARY_DIR "/parity/kokoro/golden/" + shape),
+      : dir(parity_dir() + "kokoro/golden/" + shape),
         golden(dir + "/golden.safetensors"),
         config(load_config(Config::load(dir + "/checkpoint/config.json"))),
         voice(dir + "/checkpoint/voices/af_owl.pt") {
@@ -78,7 +80,7 @@ struct SmallKokoro {
     for (const int32_t count : job.frames) frames += count;
     std::vector<float> samples(static_cast<size_t>(frames * config.hop()));
     voder.run(
-        ctx, {job.features, job.frames, style(c), pitch},
+        *speaking, {job.features, job.frames, style(c), pitch},
         [&](int64_t frame, std::span<float> out) {
           philox_normal(c.seed, static_cast<uint32_t>(frame), kSourceNoise, out);
         },
@@ -96,6 +98,7 @@ struct SmallKokoro {
   ThreadPool pool{2};
   Arena arena;
   StepContext ctx{pool, arena};
+  StepContext* speaking = &ctx;
 };
 
 class KokoroParity : public testing::TestWithParam<const char*> {};
@@ -132,6 +135,28 @@ TEST_P(KokoroParity, DurationsPitchSpectraAndSamples) {
     const GoldenSamples want(f.golden, c.name + ".samples");
     EXPECT_LT(want.distance(samples), 1e-4f) << c.name;
     RecordProperty(c.name + "_samples", std::to_string(want.distance(samples) * 1e6) + "e-6");
+  }
+}
+
+class KokoroSpeaks : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, KokoroSpeaks, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+TEST_P(KokoroSpeaks, AsTheOriginal) {
+  fixture::Bench bench(2, GetParam());
+  SmallKokoro f("plain");
+  std::vector<ProsodyJob> jobs = f.jobs();
+  f.prosody.run(f.ctx, jobs);
+  f.speaking = &bench.ctx;
+  if (GetParam() != Device::kCpu) f.voder.move_to(GetParam());
+  for (size_t i = 0; i < f.cases.size(); ++i) {
+    if (f.cases[i].name == "long") continue;  // takes the emulation minutes
+    const View pitch = f.at(f.cases[i].name + ".pitch");
+    const std::vector<float> samples =
+        f.speak(f.cases[i], jobs[i], nullptr, {pitch.f32(), static_cast<size_t>(pitch.count())});
+    const GoldenSamples want(f.golden, f.cases[i].name + ".samples");
+    EXPECT_LT(want.distance(samples), 1e-4f) << f.cases[i].name;
+    RecordProperty(f.cases[i].name, std::to_string(want.distance(samples) * 1e6) + "e-6");
   }
 }
 

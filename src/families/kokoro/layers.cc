@@ -6,6 +6,8 @@
 #include "kernels/activation.h"
 #include "kernels/channels.h"
 #include "kernels/conv_add.h"
+#include "kernels/copy.h"
+#include "kernels/embedding.h"
 #include "nn/layers.h"
 #include "nn/weight_norm.h"
 
@@ -15,18 +17,20 @@ namespace {
 constexpr float kLeak = 0.2f;         // slope of the leaky ReLU of StyledBlock
 const float kHalf = std::sqrt(0.5f);  // keeps the variance when two branches are added
 
+/// Allocates T rows with `pad` rows of zeros before and after them.
+View take_padded(StepContext& ctx, int64_t rows, int64_t columns, int64_t pad) {
+  const View all = take_rows(ctx, rows + 2 * pad, columns);
+  const int64_t zeros = pad * columns;
+  const CopySpan ends[] = {{nullptr, all.f32(), zeros},
+                           {nullptr, all.f32() + (rows + pad) * columns, zeros}};
+  copy_spans(ctx, ends);
+  return all;
+}
+
 }  // namespace
 
 View take_rows(StepContext& ctx, int64_t rows, int64_t columns) {
   return ctx.arena.take({rows, columns}, DType::kF32);
-}
-
-void copy_rows(StepContext& ctx, const View& x, const View& out) {
-  constexpr int64_t kGrain = 256;
-  const int64_t width = x.shape[1];
-  ctx.pool.parallel_for(x.shape[0], kGrain, [&](int64_t begin, int64_t end) {
-    std::copy_n(x.f32() + begin * width, (end - begin) * width, out.f32() + begin * width);
-  });
 }
 
 PaddedConv::PaddedConv(const Weights& weights, int64_t in, int64_t out, const Options& options)
@@ -41,10 +45,7 @@ PaddedConv::PaddedConv(const Weights& weights, int64_t in, int64_t out, const Op
 }
 
 View PaddedConv::room(StepContext& ctx, int64_t rows) const {
-  const View all = take_rows(ctx, rows + 2 * pad_, conv_.in());
-  std::fill_n(all.f32(), pad_ * conv_.in(), 0.f);
-  std::fill_n(all.f32() + (rows + pad_) * conv_.in(), pad_ * conv_.in(), 0.f);
-  return all;
+  return take_padded(ctx, rows, conv_.in(), pad_);
 }
 
 View PaddedConv::run_room(StepContext& ctx, const View& room) const {
@@ -66,7 +67,7 @@ void PaddedConv::add_room(StepContext& ctx, const View& room, const View& out) c
 View PaddedConv::run(StepContext& ctx, const View& x) const {
   if (pad_ == 0) return run_room(ctx, x);
   const View all = room(ctx, x.shape[0]);
-  copy_rows(ctx, x, inner(all));
+  copy(ctx, x, inner(all));
   return run_room(ctx, all);
 }
 
@@ -80,10 +81,8 @@ CroppedConvTranspose::CroppedConvTranspose(const Weights& weights, int64_t in, i
 
 View CroppedConvTranspose::run(StepContext& ctx, const View& x, int64_t before) const {
   const int64_t rows = x.shape[0], pad = conv_.window() - 1;
-  const View all = take_rows(ctx, rows + 2 * pad, conv_.in());
-  std::fill_n(all.f32(), pad * conv_.in(), 0.f);
-  copy_rows(ctx, x, all.slice(pad, pad + rows));
-  std::fill_n(all.f32() + (pad + rows) * conv_.in(), pad * conv_.in(), 0.f);
+  const View all = take_padded(ctx, rows, conv_.in(), pad);
+  copy(ctx, x, all.slice(pad, pad + rows));
   const int64_t made = (rows + pad) * conv_.stride();
   const View out = take_rows(ctx, before + made, conv_.out());
   conv_transpose1d(ctx, conv_, all, out.slice(before, before + made));
@@ -126,19 +125,19 @@ AdaIn::AdaIn(const Weights& weights, int64_t style, int64_t channels)
 /// Computes factors and summands of all rows from the style and the statistics of x.
 Affine AdaIn::affine(StepContext& ctx, const View& x, const View& style) const {
   const int64_t channels = x.shape[1];
-  const Affine affine = style_affine(ctx, fc_, style);
-  float *factor = affine.factor.f32(), *summand = affine.summand.f32();
-  const std::span<double> moments = take_array<double>(ctx, 2 * channels);
-  const std::span<double> mean = moments.first(channels), variance = moments.last(channels);
-  channel_moments(ctx, x, mean, variance);
+  const Affine out{ctx.arena.take({channels}, DType::kF32),
+                   ctx.arena.take({channels}, DType::kF32)};
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  StepContext cpu(ctx.pool, ctx.host);
+  const Affine wanted = style_affine(cpu, fc_, style);
+  float *gain = wanted.factor.f32(), *shift = wanted.summand.f32();
   for (int64_t c = 0; c < channels; ++c) {
-    if (!bias_.empty()) summand[c] += factor[c] * bias_.f32()[c];
-    if (!weight_.empty()) factor[c] *= weight_.f32()[c];
-    const double scale = factor[c] / std::sqrt(variance[c] + double{kNormEps});
-    summand[c] = static_cast<float>(summand[c] - mean[c] * scale);
-    factor[c] = static_cast<float>(scale);
+    if (!bias_.empty()) shift[c] += gain[c] * bias_.f32()[c];
+    if (!weight_.empty()) gain[c] *= weight_.f32()[c];
   }
-  return affine;
+  normalising_scale(ctx, x, upload(ctx, wanted.factor), upload(ctx, wanted.summand), kNormEps,
+                    out.factor, out.summand);
+  return out;
 }
 
 void AdaIn::operator()(StepContext& ctx, const View& x, const View& style, const View& out) const {
@@ -177,12 +176,12 @@ View StyledBlock::around(StepContext& ctx, const View& x, int64_t rows) const {
   const View out = take_rows(ctx, rows, out_);
   const Arena::Mark mark(ctx.arena);
   const View y = projects_ ? around_.run(ctx, x) : x;
-  const int64_t times = rows / x.shape[0];
-  for (int64_t t = 0; t < rows; ++t) {
-    const float* from = y.f32() + t / times * out_;
-    float* to = out.f32() + t * out_;
-    for (int64_t c = 0; c < out_; ++c) to[c] = from[c] * kHalf;
-  }
+  const auto times = static_cast<int32_t>(rows / x.shape[0]);
+  const Arena::Mark host_mark(ctx.host);
+  const std::span<int32_t> from = take_array<int32_t>(ctx, rows);
+  for (size_t t = 0; t < from.size(); ++t) from[t] = static_cast<int32_t>(t) / times;
+  gather_rows(ctx, y, from, out);
+  scale_inplace(ctx, out, kHalf);
   return out;
 }
 
@@ -196,7 +195,7 @@ View StyledBlock::run(StepContext& ctx, const View& x, const View& style) const 
     norm1_(ctx, x, style, y);
     leaky_relu(ctx, y, kLeak, y);
     const View pooled = pool_.run(ctx, y);
-    std::copy_n(pooled.f32(), pooled.count(), conv1_.inner(room).f32());
+    copy(ctx, pooled, conv1_.inner(room));
   } else {
     const View y = conv1_.inner(room);
     norm1_(ctx, x, style, y);
@@ -211,6 +210,13 @@ View StyledBlock::run(StepContext& ctx, const View& x, const View& style) const 
   scale_inplace(ctx, residual, kHalf);
   add_inplace(ctx, out, residual);
   return out;
+}
+
+void StyledBlock::move_to(Device device) {
+  conv1_.move_to(device);
+  conv2_.move_to(device);
+  if (projects_) around_.move_to(device);
+  if (doubles_) pool_.move_to(device);
 }
 
 size_t StyledBlock::bytes() const {
@@ -257,6 +263,14 @@ void SnakeBlock::run(StepContext& ctx, const View& x, const View& style) const {
     const View inside = plain.conv.room_in(room, x.shape[0]);
     fill(ctx, plain, y, style, inside);
     plain.conv.add_room(ctx, inside, x);
+  }
+}
+
+void SnakeBlock::move_to(Device device) {
+  for (Part& part : parts_) {
+    syrinx::move_to(device, part.alpha);
+    syrinx::move_to(device, part.inv_alpha);
+    part.conv.move_to(device);
   }
 }
 

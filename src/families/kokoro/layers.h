@@ -1,7 +1,8 @@
 // The layers of Kokoro's networks, which process whole utterances. Convolutions read zeros beyond
 // both ends, LSTMs run both ways, and AdaIN normalises each channel over the whole time. Const
 // after construction, shared by threads. Every function computes one utterance, so its bits do not
-// depend on other requests. T is the number of rows, C the number of channels; activations are f32
+// depend on other requests. Layers that have move_to() run on the device of their weights; a style
+// is always in host memory. T is the number of rows, C the number of channels; activations are f32
 // [T, C]. Source: kokoro 0.9.4, kokoro/modules.py and kokoro/istftnet.py.
 #pragma once
 
@@ -18,9 +19,6 @@ inline constexpr float kNormEps = 1e-5f;
 
 /// Takes an f32 array [rows, columns] from the arena.
 View take_rows(StepContext& ctx, int64_t rows, int64_t columns);
-
-/// Copies x [T, C] to out, on all threads.
-void copy_rows(StepContext& ctx, const View& x, const View& out);
 
 /// A convolution that is padded with zeros on both sides.
 class PaddedConv {
@@ -49,6 +47,9 @@ class PaddedConv {
   /// Convolves a room and adds the result to `out`. The stride must be 1.
   void add_room(StepContext& ctx, const View& room, const View& out) const;
   View run(StepContext& ctx, const View& x) const;
+  /// Moves the weights to a GPU.
+  void move_to(Device device) { conv_ = conv_.on_device(device); }
+  Device device() const { return conv_.device(); }
   size_t bytes() const { return conv_.bytes(); }
 
  private:
@@ -66,6 +67,8 @@ class CroppedConvTranspose {
                        int64_t stride, int64_t crop, int64_t groups, WeightType type);
   /// Runs the convolution. `before`: number of uninitialised rows to allocate before the output.
   View run(StepContext& ctx, const View& x, int64_t before = 0) const;
+  /// Moves the weights to a GPU.
+  void move_to(Device device) { conv_ = conv_.on_device(device); }
   size_t bytes() const { return conv_.bytes(); }
 
  private:
@@ -88,14 +91,16 @@ class BiLstm {
   Lstm ahead_, back_;
 };
 
-/// The factors and summands [C] that a style sets for each channel.
+/// The factors and summands [C] of each channel.
 struct Affine {
   View factor, summand;
 };
-/// Computes (1 + gamma, beta), where (gamma, beta) = fc(style); `fc` has 2 C outputs.
+/// Computes (1 + gamma, beta), where (gamma, beta) = fc(style); `fc` has 2 C outputs. All on the
+/// CPU.
 Affine style_affine(StepContext& ctx, const PackedLinear& fc, const View& style);
 
-/// Normalises each channel over all rows, then scales it by the style.
+/// Normalises each channel over all rows, then scales it by the style. Runs on the device of the
+/// rows; its small linear runs on the CPU.
 class AdaIn {
  public:
   AdaIn() = default;
@@ -123,6 +128,8 @@ class StyledBlock {
               WeightType type);
   /// Computes x [T, in] -> [T or 2 T, out].
   View run(StepContext& ctx, const View& x, const View& style) const;
+  /// Moves the convolutions to a GPU.
+  void move_to(Device device);
   size_t bytes() const;
 
  private:
@@ -143,6 +150,8 @@ class SnakeBlock {
              std::span<const int64_t> dilations, int64_t style, WeightType type);
   /// Changes x [T, C] in place.
   void run(StepContext& ctx, const View& x, const View& style) const;
+  /// Moves convolutions and snakes to a GPU.
+  void move_to(Device device);
   size_t bytes() const;
 
  private:

@@ -52,6 +52,7 @@ class KokoroPipeline : public LoadedPipeline {
       prosody_ = spec.part("ar", [&] { return Prosody(config_, weights, type); });
       voder_ = spec.part("speech", [&] { return Voder(config_, weights, type); });
     });
+    move_networks(spec, "speech", voder_);
     packs_ = voices_at(spec, config_);
     prosody_stage_ = std::make_unique<ProsodyStage>(config_, prosody_);
     speech_stage_ = std::make_unique<SpeechStage>(config_, voder_);

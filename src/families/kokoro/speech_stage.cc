@@ -83,7 +83,6 @@ void SpeechStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   constexpr int64_t kUsual = 480;  // frames of the longest usual sentence, 12 s
   voder_.reserve(ctx, kUsual);
   for (ChunkJob& job : jobs) {
-    const Arena::Mark mark(ctx.arena);
     run(ctx, job);
   }
 }

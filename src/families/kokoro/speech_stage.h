@@ -22,10 +22,12 @@ enum RowPart : int {
   kRowParts
 };
 
+/// A chunk of the stage is one utterance.
 class SpeechStage : public ChunkStage {
  public:
   SpeechStage(const KokoroConfig& config, const Voder& voder) : config_(config), voder_(voder) {}
 
+  Device device() const override { return voder_.device(); }
   FrameType in() const override {
     return {Flow::kRows, static_cast<int>(2 * config_.hidden) + kRowParts};
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 
 namespace syrinx::kokoro {
 namespace {
@@ -23,11 +24,10 @@ View side_by_side(StepContext& ctx, std::initializer_list<View> parts) {
   int64_t width = 0;
   for (const View& part : parts) width += part.shape[1];
   const View out = take_rows(ctx, rows, width);
-  float* to = out.f32();
-  for (int64_t t = 0; t < rows; ++t) {
-    for (const View& part : parts) {
-      to = std::copy_n(part.f32() + t * part.shape[1], part.shape[1], to);
-    }
+  int64_t column = 0;
+  for (const View& part : parts) {
+    copy_columns(ctx, part, column, out);
+    column += part.shape[1];
   }
   return out;
 }
@@ -149,7 +149,7 @@ View Voder::decode(StepContext& ctx, const View& text, const View& pitch, const 
   for (const StyledBlock& block : decode_) {
     x = block.run(ctx, side_by_side(ctx, {x, side, f0, n}), style);
   }
-  std::copy_n(x.f32(), x.count(), out.f32());
+  copy(ctx, x, out);
   return out;
 }
 
@@ -197,7 +197,7 @@ View Voder::generate(StepContext& ctx, const View& input, const View& style,
     // The last stage has an additional row in front, which equals the second row after it.
     const bool longer = i + 1 == stages_.size();
     const View up = stage.up.run(ctx, x, longer ? 1 : 0);
-    if (longer) std::copy_n(up.f32() + 2 * up.shape[1], up.shape[1], up.f32());
+    if (longer) copy(ctx, up.slice(2, 3), up.slice(0, 1));
     add_inplace(ctx, up, source);
     const View sum = take_rows(ctx, up.shape[0], up.shape[1]);
     for (size_t b = 0; b < stage.blocks.size(); ++b) {
@@ -205,7 +205,7 @@ View Voder::generate(StepContext& ctx, const View& input, const View& style,
       // The last block may change `up` in place.
       const bool last = b > 0 && b + 1 == stage.blocks.size();
       const View y = b == 0 ? sum : last ? up : take_rows(ctx, up.shape[0], up.shape[1]);
-      if (!last) copy_rows(ctx, up, y);
+      if (!last) copy(ctx, up, y);
       stage.blocks[b].run(ctx, y, style);
       if (b > 0) add_inplace(ctx, sum, y);
     }
@@ -237,9 +237,10 @@ void Voder::synthesise(StepContext& ctx, const View& x, std::span<float> out) co
   std::copy_n(samples.f32() + istft_.n_fft() / 2, out.size(), out.data());
 }
 
-void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, std::span<float> out,
-                VoderTrace* trace) const {
-  const Arena::Mark mark(ctx.arena);
+void Voder::run(StepContext& step, const VoderJob& job, const HiftNoise& noise,
+                std::span<float> out, VoderTrace* trace) const {
+  const Arena::Mark mark(step.arena), host_mark(step.host);
+  StepContext ctx(step.pool, step.host);
   const int64_t h = config_.hidden, phonemes = std::ssize(job.frames);
   int64_t frames = 0;
   for (const int32_t count : job.frames) frames += count;
@@ -271,12 +272,19 @@ void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, s
   }
   if (job.rise >= 0) raise_end({pitch.f32(), static_cast<size_t>(pitch.count())}, 2 * job.rise);
   const View energy = curve(ctx, energy_, energy_out_, shared, manner);
-  const View x = decode(ctx, said_frames, pitch, energy, voice);
+  const View x =
+      decode(step, upload(step, said_frames), upload(step, pitch), upload(step, energy), voice);
 
   std::vector<float> excitation;
   HiftSource::State state = source_.open();
   source_.run({pitch.f32(), static_cast<size_t>(pitch.count())}, true, noise, state, excitation);
-  const View spectrum = generate(ctx, x, voice, analyse(ctx, excitation));
+  const View made = generate(step, x, voice, upload(step, analyse(ctx, excitation)));
+  View spectrum = made;
+  if (step.device == Device::kCuda) {
+    spectrum = take_rows(ctx, made.shape[0], made.shape[1]);
+    fetch(step, made, {spectrum.f32(), static_cast<size_t>(spectrum.count())});
+    synchronize(step);
+  }
   synthesise(ctx, spectrum, out);
   if (trace != nullptr) {
     *trace = {numbers(pitch), numbers(energy), std::move(excitation), numbers(spectrum)};
@@ -287,6 +295,18 @@ void Voder::reserve(StepContext& ctx, int64_t frames) const {
   constexpr int64_t kArrays = 10;  // arrays of the last stage's size, which need most of the memory
   const Arena::Mark mark(ctx.arena);
   take_rows(ctx, frames * config_.hop() / istft_.hop(), kArrays * last_.in());
+}
+
+void Voder::move_to(Device device) {
+  for (PaddedConv* conv : {&pitch_in_, &energy_in_, &text_in_, &last_}) conv->move_to(device);
+  encode_.move_to(device);
+  for (StyledBlock& block : decode_) block.move_to(device);
+  for (Stage& stage : stages_) {
+    stage.up.move_to(device);
+    stage.source_in.move_to(device);
+    stage.source.move_to(device);
+    for (SnakeBlock& block : stage.blocks) block.move_to(device);
+  }
 }
 
 size_t Voder::bytes() const {

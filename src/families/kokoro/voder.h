@@ -47,6 +47,11 @@ class Voder {
   /// (HiftNoise).
   void run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, std::span<float> out,
            VoderTrace* trace = nullptr) const;
+  /// Moves the decoder and iSTFTNet to a GPU; the context of run() must then be of the GPU. Pitch
+  /// and energy stay on the CPU, because every later phase depends on the pitch; so do the LSTM and
+  /// the Fourier transforms, which are little work.
+  void move_to(Device device);
+  Device device() const { return last_.device(); }
   /// Reserves memory in the arena for an utterance of `frames` frames, without writing to it.
   /// Otherwise the arena would grow in steps, and the system would clear its pages again for each
   /// longer utterance.

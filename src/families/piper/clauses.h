@@ -16,6 +16,7 @@ struct WrittenWord {
   int64_t begin = 0, end = 0;
 };
 
+/// A clause of a sentence, with its words.
 struct Clause {
   std::string say;  ///< words with their mark for espeak-ng, or phonemes in IPA
   bool ipa = false;
@@ -23,6 +24,7 @@ struct Clause {
   char mark = 0;  ///< one of , : ; . ? !; 0: no mark before the next clause
 };
 
+/// Returns the clauses of a sentence, in order.
 std::vector<Clause> clauses_of(const WrittenText& sentence);
 
 }  // namespace syrinx::piper

@@ -63,7 +63,7 @@ Generator::Block Generator::load_block(const VoiceParts& parts, const std::strin
   const std::string first = module + (pairs ? ".convs1" : ".convs");
   for (int64_t i = 0; i < parts.count(first, "weight"); ++i) {
     const std::string number = concat(".", i);
-    std::vector<StreamConv> convs;
+    std::vector<CausalConv1d> convs;
     convs.push_back(parts.stream_conv(first + number, width, width));
     if (pairs) convs.push_back(parts.stream_conv(module + ".convs2" + number, width, width));
     block.parts.push_back(std::move(convs));
@@ -77,10 +77,11 @@ void Generator::open(StreamMemory& memory) const {
     memory.convs.push_back(stage.up.open());
     for (const Block& block : stage.blocks) {
       for (const auto& convs : block.parts) {
-        memory.queues.emplace_back(stage.up.out());
-        for (const StreamConv& conv : convs) memory.convs.push_back(conv.open());
+        memory.queues.emplace_back(stage.up.out(), device());
+        for (const CausalConv1d& conv : convs) memory.convs.push_back(conv.open());
       }
-      memory.queues.emplace_back(stage.up.out());  // rows that wait for those of slower blocks
+      // Rows that wait for those of slower blocks.
+      memory.queues.emplace_back(stage.up.out(), device());
     }
   }
   memory.convs.push_back(last_.open());
@@ -100,7 +101,7 @@ std::vector<float> Generator::condition(std::span<const float> embedding) const 
 RowBatch Generator::run_block(LanePass& pass, const Block& block, RowBatch x) const {
   for (const auto& convs : block.parts) {
     const size_t held = pass.hold(x);
-    for (const StreamConv& conv : convs) x = pass.convolve(conv, x, kLeak);
+    for (const CausalConv1d& conv : convs) x = pass.convolve(conv, x, kLeak);
     pass.add_held(held, x);
   }
   return x;
@@ -110,12 +111,7 @@ RowBatch Generator::run(LanePass& pass, const RowBatch& z,
                         std::span<const std::span<const float>> conditions) const {
   StepContext& ctx = pass.ctx();
   RowBatch x = pass.convolve(first_, z);
-  for (size_t lane = 0; speaker_ > 0 && lane < x.lanes(); ++lane) {
-    float* to = x.lane(lane).f32();
-    for (int64_t row = 0; row < x.rows(lane); ++row) {
-      for (const float added : conditions[lane]) *to++ += added;
-    }
-  }
+  add_to_lanes(ctx, x, conditions);
   for (const Stage& stage : stages_) {
     x = pass.convolve(stage.up, leaky(ctx, x, kLeak));
     const std::span<size_t> made = take_array<size_t>(ctx, std::ssize(stage.blocks));
@@ -138,7 +134,7 @@ int64_t Generator::certain(int64_t rows) const {
     for (const Block& block : stage.blocks) {
       int64_t some = rows;
       for (const auto& convs : block.parts) {
-        for (const StreamConv& conv : convs) some = certain_rows(conv, some);
+        for (const CausalConv1d& conv : convs) some = certain_rows(conv, some);
       }
       slowest = std::min(slowest, some);
     }
@@ -147,13 +143,26 @@ int64_t Generator::certain(int64_t rows) const {
   return certain_rows(last_, rows);
 }
 
+void Generator::move_to(Device device) {
+  first_.move_to(device);
+  last_.move_to(device);
+  for (Stage& stage : stages_) {
+    stage.up.move_to(device);
+    for (Block& block : stage.blocks) {
+      for (auto& convs : block.parts) {
+        for (CausalConv1d& conv : convs) conv.move_to(device);
+      }
+    }
+  }
+}
+
 size_t Generator::bytes() const {
   size_t sum = first_.bytes() + last_.bytes();
   for (const Stage& stage : stages_) {
     sum += stage.up.bytes();
     for (const Block& block : stage.blocks) {
       for (const auto& convs : block.parts) {
-        for (const StreamConv& conv : convs) sum += conv.bytes();
+        for (const CausalConv1d& conv : convs) sum += conv.bytes();
       }
     }
   }

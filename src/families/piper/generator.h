@@ -31,12 +31,15 @@ class Generator {
                std::span<const std::span<const float>> conditions) const;
   /// Returns the number of final samples after `rows` input rows if more rows may follow.
   int64_t certain(int64_t rows) const;
+  /// Moves the weights to a GPU. States opened afterwards, and rows, must then be there.
+  void move_to(Device device);
+  Device device() const { return first_.device(); }
   size_t bytes() const;
 
  private:
   /// Computes x += convs(leaky(x)) several times; each time has one or two convolutions.
   struct Block {
-    std::vector<std::vector<StreamConv>> parts;
+    std::vector<std::vector<CausalConv1d>> parts;
   };
   struct Stage {
     CausalConvTranspose1d up;
@@ -46,7 +49,7 @@ class Generator {
   RowBatch run_block(LanePass& pass, const Block& block, RowBatch x) const;
 
   int64_t hop_ = 1, speaker_ = 0;
-  StreamConv first_, last_;
+  CausalConv1d first_, last_;
   std::vector<Stage> stages_;
   Tensor condition_weight_, condition_bias_;
 };

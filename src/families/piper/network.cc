@@ -4,13 +4,14 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "kernels/copy.h"
 
 namespace syrinx::piper {
 namespace {
 
-constexpr int64_t kPieceFrames = 128;    // frames of all streams per pass, to limit the scratch
-constexpr int64_t kLanePiece = 32;       // frames of one stream per pass
-constexpr int64_t kGeneratorFrames = 8;  // frames per generator call, which fit the CPU's cache
+constexpr int64_t kPieceFrames = 128;  // frames of all streams per pass, to limit the scratch
+constexpr int64_t kLanePiece = 32;     // frames of one stream per pass
+constexpr int64_t kCachedFrames = 8;   // frames per generator call that fit the CPU's cache
 
 /// The next frames of N streams; one lane (row_batch.h) per stream. The arenas of a step own it.
 struct FrameBatch {
@@ -20,7 +21,8 @@ struct FrameBatch {
   RowBatch latents;                              ///< copies of the latents of the jobs
 };
 
-/// Collects the jobs' frames of `width` numbers, and the named members of their streams.
+/// Collects the jobs' frames of `width` numbers on the context's device, and the named members of
+/// their streams.
 FrameBatch batch_of(StepContext& ctx, std::span<const Network::FrameJob> jobs, int64_t width,
                     StreamMemory Network::Stream::*memory,
                     std::vector<float> Network::Stream::*condition) {
@@ -29,13 +31,16 @@ FrameBatch batch_of(StepContext& ctx, std::span<const Network::FrameJob> jobs, i
   for (size_t i = 0; i < jobs.size(); ++i) counts[i] = jobs[i].latents.shape[0];
   FrameBatch out{take_array<StreamMemory*>(ctx, count), take_array<bool>(ctx, count),
                  take_array<std::span<const float>>(ctx, count), take_batch(ctx, counts, width)};
+  const std::span copies = take_array<CopySpan>(ctx, count);
   for (size_t i = 0; i < jobs.size(); ++i) {
     expect_shape("piper latents", jobs[i].latents, Shape{counts[i], width});
     out.memory[i] = &(jobs[i].stream->*memory);
     out.last[i] = jobs[i].last;
     out.conditions[i] = jobs[i].stream->*condition;
-    std::copy_n(jobs[i].latents.f32(), counts[i] * width, out.latents.lane(i).f32());
+    const View lane = out.latents.lane(i);
+    copies[i] = {jobs[i].latents.f32(), lane.f32(), lane.count()};
   }
+  copy_spans(ctx, copies);
   return out;
 }
 
@@ -116,8 +121,27 @@ Network::Stream Network::open(std::span<const float> embedding) const {
   return stream;
 }
 
+void Network::move_to(Device device) {
+  flow_->move_to(device);
+  generator_->move_to(device);
+}
+
 void Network::speak(StepContext& ctx, std::span<const FrameJob> jobs) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const std::span uploaded = take_array<FrameJob>(ctx, std::ssize(jobs));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    uploaded[i] = jobs[i];
+    uploaded[i].latents = upload(ctx, jobs[i].latents);
+    // A copy from a GPU needs memory that stays where it is.
+    std::vector<float>& samples = jobs[i].stream->samples;
+    samples.reserve(samples.size() + (jobs[i].latents.shape[0] + lookahead_) * hop());
+  }
+  speak_pieces(ctx, uploaded);
+  synchronize(ctx);
+}
+
+/// Does the same for latents on the context's device.
+void Network::speak_pieces(StepContext& ctx, std::span<const FrameJob> jobs) const {
   const std::span piece = take_array<FrameJob>(ctx, std::ssize(jobs));
   const int64_t lanes = std::max<int64_t>(1, std::ssize(jobs));
   const int64_t most = std::clamp<int64_t>(kPieceFrames / lanes, 4, kLanePiece);
@@ -139,23 +163,24 @@ void Network::speak(StepContext& ctx, std::span<const FrameJob> jobs) const {
 }
 
 void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const FrameBatch in = batch_of(ctx, jobs, latent_, &Stream::flow_memory, &Stream::flow);
   LanePass pass(ctx, in.memory, in.last);
   const RowBatch made = flow_->run(pass, in.latents, in.conditions);
-  // The generator has many rows and few weights. So each call processes as many rows as fit the
-  // CPU's cache.
+  // The generator has many rows and few weights. So on a CPU, each call processes as many rows as
+  // fit the cache.
+  const int64_t most = device() == Device::kCpu ? kCachedFrames : made.rows() + 1;
   const std::span group = take_array<FrameJob>(ctx, std::ssize(jobs));
   size_t used = 0;
   int64_t frames = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const View rows = made.lane(i);
     for (int64_t begin = 0; begin < rows.shape[0] || (begin == 0 && in.last[i]);) {
-      const int64_t end = std::min(begin + kGeneratorFrames - frames, rows.shape[0]);
+      const int64_t end = std::min(begin + most - frames, rows.shape[0]);
       group[used++] = {jobs[i].stream, rows.slice(begin, end), in.last[i] && end == rows.shape[0]};
       frames += end - begin;
       begin = std::max<int64_t>(end, 1);
-      if (frames < kGeneratorFrames) continue;
+      if (frames < most) continue;
       generate(ctx, group.first(used));
       used = 0, frames = 0;
     }
@@ -165,14 +190,17 @@ void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) cons
 
 /// Turns rows of the flow into samples. `jobs` must contain each stream at most once.
 void Network::generate(StepContext& ctx, std::span<const FrameJob> jobs) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const FrameBatch in = batch_of(ctx, jobs, latent_, &Stream::generator_memory, &Stream::generator);
   LanePass pass(ctx, in.memory, in.last);
   const RowBatch out = generator_->run(pass, in.latents, in.conditions);
   for (size_t i = 0; i < jobs.size(); ++i) {
     const View made = out.lane(i);
     std::vector<float>& samples = jobs[i].stream->samples;
-    samples.insert(samples.end(), made.f32(), made.f32() + made.count());
+    const size_t before = samples.size(), count = static_cast<size_t>(made.count());
+    SYRINX_CHECK(before + count <= samples.capacity(), "[piper] ", count, " samples too many");
+    samples.resize(before + count);
+    fetch(ctx, made, std::span(samples).subspan(before));
   }
 }
 

@@ -66,12 +66,17 @@ class Network {
   Stream open(std::span<const float> embedding) const;
   struct FrameJob {
     Stream* stream = nullptr;
-    View latents;       ///< f32 [T, C], the next frames
+    View latents;       ///< f32 [T, C] in host memory, the next frames
     bool last = false;  ///< no frame follows in the stream
   };
-  /// Appends new samples to Stream::samples. When a stream has ended, every frame has yielded hop()
-  /// samples.
+  /// Appends new samples to Stream::samples; on a GPU, waits for them. When a stream has ended,
+  /// every frame has yielded hop() samples.
   void speak(StepContext& ctx, std::span<const FrameJob> jobs) const;
+
+  /// Moves flow and generator to a GPU, for streams opened afterwards. read() stays on the CPU.
+  void move_to(Device device);
+  /// Returns the device of flow and generator.
+  Device device() const { return generator_->device(); }
 
   struct Bytes {
     size_t encoder, durations, flow, generator;
@@ -79,6 +84,7 @@ class Network {
   Bytes bytes() const;
 
  private:
+  void speak_pieces(StepContext& ctx, std::span<const FrameJob> jobs) const;
   void speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) const;
   void generate(StepContext& ctx, std::span<const FrameJob> jobs) const;
 

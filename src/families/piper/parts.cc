@@ -71,8 +71,8 @@ OnnxConvolution VoiceParts::convolution(const std::string& module) const {
   return found->second;
 }
 
-StreamConv VoiceParts::stream_conv(const std::string& module, int64_t in, int64_t out,
-                                   bool has_bias) const {
+CausalConv1d VoiceParts::stream_conv(const std::string& module, int64_t in, int64_t out,
+                                     bool has_bias) const {
   const Shape sizes = shape(module + ".weight", 3);
   const OnnxConvolution conv = convolution(module);
   const int64_t taps = sizes[2], reach = conv.dilation * (taps - 1);

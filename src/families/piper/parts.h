@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "families/piper/stream_conv.h"
 #include "io/onnx_weights.h"
+#include "nn/conv.h"
 #include "nn/layers.h"
 
 namespace syrinx::piper {
@@ -38,8 +38,8 @@ class VoiceParts {
   /// Returns the tensor `name` as f32. Throws LoadError if it has another shape.
   Tensor f32(const std::string& name, const Shape& shape) const;
   /// Returns a "same" convolution for a stream. It needs lookahead.
-  StreamConv stream_conv(const std::string& module, int64_t in, int64_t out = -1,
-                         bool has_bias = true) const;
+  CausalConv1d stream_conv(const std::string& module, int64_t in, int64_t out = -1,
+                           bool has_bias = true) const;
   CausalConvTranspose1d upsampling(const std::string& module, int64_t in) const;
   OnnxConvolution convolution(const std::string& module) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/loading/loaded_pipeline.h"
 #include "families/piper/stages.h"
@@ -66,6 +67,7 @@ class PiperPipeline : public LoadedPipeline {
         speaker_(network_) {
     info_ = facts_of_voice(spec, config_);
     check_fit(config_, network_, spec.dir + ".json");
+    move_networks(spec, "speaker", network_);
     const int lookahead = static_cast<int>(network_.lookahead());
     const Link link{"speaker", &speaker_, {kInitial, kSteady, 0, lookahead}};
     graph_ = chain(reader_, {&link, 1});

@@ -8,27 +8,13 @@
 namespace syrinx::piper {
 namespace {
 
-/// Computes tanh(a + b) * sigmoid(c + d). Rows of `x` [T, 2 H] are (a, c). `added` is (b, d), or
-/// empty.
+/// Computes tanh(a + b) * sigmoid(c + d). Rows of `x` [T, 2 H] are (a, c); overwrites x. `added` is
+/// (b, d), or empty.
 RowBatch gate(StepContext& ctx, const RowBatch& x, std::span<const std::span<const float>> added,
               size_t at) {
-  const int64_t width = x.all.shape[1] / 2;
-  const RowBatch out = rows_like(ctx, x, width);
-  const Arena::Mark mark(ctx.arena);
-  const View gates = ctx.arena.take(out.all.shape, DType::kF32);
-  float *to = out.all.f32(), *open = gates.f32();
-  const float* from = x.all.f32();
-  for (size_t lane = 0; lane < x.lanes(); ++lane) {
-    const float* more = added[lane].empty() ? nullptr : added[lane].data() + at;
-    for (int64_t row = 0; row < x.rows(lane); ++row, from += 2 * width) {
-      for (int64_t i = 0; i < width; ++i) *to++ = from[i] + (more ? more[i] : 0.f);
-      for (int64_t i = width; i < 2 * width; ++i) *open++ = from[i] + (more ? more[i] : 0.f);
-    }
-  }
-  activate(ctx, Activation::kTanh, out.all, out.all);
-  activate(ctx, Activation::kSigmoid, gates, gates);
-  to = out.all.f32(), open = gates.f32();
-  for (int64_t i = 0; i < out.all.count(); ++i) to[i] *= open[i];
+  const RowBatch out = rows_like(ctx, x, x.all.shape[1] / 2);
+  add_to_lanes(ctx, x, added, at);
+  tanh_sigmoid_mul(ctx, x.all, out.all);
   return out;
 }
 
@@ -107,12 +93,12 @@ PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& 
 
 void PriorFlow::open(StreamMemory& memory) const {
   for (const Coupling& coupling : couplings_) {
-    memory.queues.emplace_back(latent_);
+    memory.queues.emplace_back(latent_, device());
     for (size_t i = 0; i < coupling.waves.size(); ++i) {
       memory.convs.push_back(coupling.waves[i].in.open());
       if (i + 1 == coupling.waves.size()) continue;
-      memory.queues.emplace_back(hidden_);  // rows of the residual
-      memory.queues.emplace_back(hidden_);  // rows of the skip outputs
+      memory.queues.emplace_back(hidden_, device());  // rows of the residual
+      memory.queues.emplace_back(hidden_, device());  // rows of the skip outputs
     }
   }
 }
@@ -175,6 +161,18 @@ int64_t PriorFlow::certain(int64_t rows) const {
     for (const Wave& wave : coupling.waves) rows = certain_rows(wave.in, rows);
   }
   return rows;
+}
+
+void PriorFlow::move_to(Device device) {
+  for (Coupling& coupling : couplings_) {
+    syrinx::move_to(device, coupling.pre);
+    syrinx::move_to(device, coupling.post);
+    for (Wave& wave : coupling.waves) {
+      wave.in.move_to(device);
+      syrinx::move_to(device, wave.residual);
+      syrinx::move_to(device, wave.skip);
+    }
+  }
 }
 
 size_t PriorFlow::bytes() const {

@@ -29,11 +29,14 @@ class PriorFlow {
                std::span<const std::span<const float>> conditions) const;
   /// Returns the number of final rows after `rows` input rows if more rows may follow.
   int64_t certain(int64_t rows) const;
+  /// Moves the weights to a GPU. States opened afterwards, and rows, must then be there.
+  void move_to(Device device);
+  Device device() const { return couplings_[0].waves[0].in.device(); }
   size_t bytes() const;
 
  private:
   struct Wave {
-    StreamConv in;
+    CausalConv1d in;
     PackedLinear residual, skip;  // the last layer has no residual
   };
   struct Coupling {

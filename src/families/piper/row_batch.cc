@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/activation.h"
+#include "kernels/copy.h"
+#include "kernels/embedding.h"
 
 namespace syrinx::piper {
 
@@ -16,20 +17,32 @@ RowBatch take_batch(StepContext& ctx, std::span<const int64_t> counts, int64_t c
   return {ctx.arena.take({begin.back(), columns}, DType::kF32), begin};
 }
 
+void add_to_lanes(StepContext& ctx, const RowBatch& x,
+                  std::span<const std::span<const float>> vectors, size_t at) {
+  if (vectors[0].empty() || x.rows() == 0) return;
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const auto lanes = static_cast<int64_t>(x.lanes()), width = x.all.shape[1];
+  const View table = ctx.host.take({lanes, width}, DType::kF32);
+  const std::span<int32_t> lane_of = take_array<int32_t>(ctx, x.rows());
+  for (int64_t i = 0; i < lanes; ++i) {
+    std::copy_n(vectors[i].data() + at, width, table.f32() + i * width);
+    std::fill_n(lane_of.data() + x.begin[i], x.rows(i), static_cast<int32_t>(i));
+  }
+  embed(ctx, upload(ctx, table), lane_of, x.all, true);
+}
+
 size_t LanePass::hold(const RowBatch& x) {
   held_[queue_] = x;
   return queue_++;
 }
 
 void LanePass::add_held(size_t queue, const RowBatch& x) {
-  for (size_t i = 0; i < memory_.size(); ++i) {
-    RowQueue& waiting = memory_[i]->queues[queue];
-    const View to = x.lane(i), fresh = held_[queue].lane(i);
-    const int64_t rows = to.shape[0], old = std::min(rows, waiting.rows());
-    waiting.pop_into_sum(to.slice(0, old));
-    add_inplace(ctx_, to.slice(old, rows), fresh.slice(0, rows - old));
-    waiting.push(fresh.slice(rows - old, fresh.shape[0]));
+  const Arena::Mark mark(ctx_.host);
+  const std::span<QueueSum> sums = take_array<QueueSum>(ctx_, std::ssize(memory_));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = {&memory_[i]->queues[queue], held_[queue].lane(i), x.lane(i)};
   }
+  add_oldest(ctx_, sums);
 }
 
 RowBatch LanePass::sum_held(std::span<const size_t> queues, int64_t columns) {
@@ -42,7 +55,8 @@ RowBatch LanePass::sum_held(std::span<const size_t> queues, int64_t columns) {
     }
   }
   const RowBatch out = take_batch(ctx_, counts, columns);
-  std::fill_n(out.all.f32(), out.all.count(), 0.f);
+  const CopySpan zeros{nullptr, out.all.f32(), out.all.count()};
+  copy_spans(ctx_, {&zeros, 1});
   for (const size_t queue : queues) add_held(queue, out);
   return out;
 }

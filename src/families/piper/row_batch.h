@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "families/piper/stream_conv.h"
 #include "nn/row_queue.h"
 
 namespace syrinx::piper {
@@ -21,6 +20,10 @@ struct RowBatch {
   View lane(size_t i) const { return all.slice(begin[i], begin[i + 1]); }
 };
 
+/// Adds to each row of x the vector of its lane: [C] from number `at` on. vectors[i]: numbers of
+/// lane i in host memory; none or all are empty, and empty ones add nothing.
+void add_to_lanes(StepContext& ctx, const RowBatch& x,
+                  std::span<const std::span<const float>> vectors, size_t at = 0);
 /// Allocates a batch of `columns` columns with the lanes of `like`; uninitialised.
 RowBatch rows_like(StepContext& ctx, const RowBatch& like, int64_t columns);
 /// Allocates a batch whose lane i has counts[i] rows; uninitialised.
@@ -47,7 +50,7 @@ class LanePass {
   StepContext& ctx() const { return ctx_; }
 
   /// Runs the next convolution of the pass. Returns the rows that later input cannot change. With a
-  /// slope, a StreamConv reads leaky_relu(x, slope).
+  /// slope, a CausalConv1d reads leaky_relu(x, slope).
   template <typename Layer, typename... Slope>
   RowBatch convolve(const Layer& layer, const RowBatch& x, Slope... slope) {
     const size_t at = conv_++;
@@ -56,7 +59,7 @@ class LanePass {
       counts[i] = layer.rows(memory_[i]->convs[at], x.rows(i), last_[i]);
     }
     const RowBatch out = take_batch(ctx_, counts, layer.out());
-    const Arena::Mark mark(ctx_.arena);
+    const Arena::Mark mark(ctx_.arena), host_mark(ctx_.host);
     const std::span<ConvJob> jobs = take_array<ConvJob>(ctx_, std::ssize(memory_));
     for (size_t i = 0; i < jobs.size(); ++i) {
       jobs[i] = {x.lane(i), &memory_[i]->convs[at], out.lane(i), last_[i]};

@@ -107,7 +107,7 @@ std::unique_ptr<StreamState> Speaker::open(Bundle bundle) const {
 }
 
 void Speaker::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.host);
   const std::span frames = take_array<Network::FrameJob>(ctx, std::ssize(jobs));
   const int64_t width = network_.latent();
   for (size_t i = 0; i < jobs.size(); ++i) {

@@ -29,6 +29,7 @@ class Reader : public NetworkStage {
 class Speaker : public ChunkStage {
  public:
   explicit Speaker(const Network& network) : network_(network) {}
+  Device device() const override { return network_.device(); }
   FrameType in() const override { return {Flow::kRows, static_cast<int>(network_.latent())}; }
   FrameType out() const override { return {Flow::kSamples, static_cast<int>(network_.hop())}; }
   Bundle bundle(const Sequence& sequence) const override;

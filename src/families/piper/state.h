@@ -22,6 +22,7 @@ struct Manner {
   float noise_scale = 0, length_scale = 1, noise_w = 0;
 };
 
+/// The sequence of a request.
 class State : public Sequence {
  public:
   State(const SpeechRequest& request, const PiperConfig& config, SayClauses say, Manner manner);

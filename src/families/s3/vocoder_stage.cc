@@ -88,8 +88,8 @@ void S3VocoderStage::run(StepContext& ctx, ChunkJob& job) const {
     const bool ended = end == known && (known < frames || job.last);
     const int64_t fed = begin + s.ahead, fresh = known - fed;
     const int64_t unheard = mark_of(begin).unheard;  // nonzero only at the beginning of a segment
-    Arena::Mark mark(ctx.arena);
-    const View all = ctx.arena.take({fresh * ratio_, mel}, DType::kF32);
+    Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+    const View all = ctx.host.take({fresh * ratio_, mel}, DType::kF32);
     for (int64_t i = 0; i < fresh; ++i) {
       std::copy_n(window + (fed + i) * width, ratio_ * mel, all.f32() + i * ratio_ * mel);
     }

@@ -14,6 +14,7 @@ class S3VocoderStage : public ChunkStage {
   /// `ratio`: mel frames per token. `fade`: factors of the first samples of a segment.
   S3VocoderStage(const Hift& hift, int64_t ratio, std::vector<float> fade = {});
 
+  Device device() const override { return hift_.device(); }
   FrameType in() const override {
     return {Flow::kRows, static_cast<int>(ratio_ * hift_.config().mel) + 1};
   }

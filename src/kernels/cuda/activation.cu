@@ -60,6 +60,17 @@ struct GeluTanhMul {
   }
 };
 
+struct TanhSigmoidMul {
+  const float* x;
+  float* out;
+  int64_t width;
+  __device__ void operator()(int64_t i) const {
+    const RowColumn at = row_and_column(i, width);
+    const float* first = x + at.row * 2 * width + at.column;
+    out[i] = apply(Activation::kTanh, first[0]) * apply(Activation::kSigmoid, first[width]);
+  }
+};
+
 struct Snake {
   const float *x, *alpha, *inv_beta;
   float* out;
@@ -120,6 +131,10 @@ void silu_mul(StepContext& ctx, const View& x, const View& out) {
 
 void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out) {
   for_each(ctx, "gelu_tanh_mul", out.count(), GeluTanhMul{x.f32(), out.f32(), out.shape[1]});
+}
+
+void tanh_sigmoid_mul(StepContext& ctx, const View& x, const View& out) {
+  for_each(ctx, "tanh_sigmoid_mul", out.count(), TanhSigmoidMul{x.f32(), out.f32(), out.shape[1]});
 }
 
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,

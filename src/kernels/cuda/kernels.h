@@ -22,7 +22,7 @@
 namespace syrinx {
 class ExpertTable;
 class StepDraws;
-}
+}  // namespace syrinx
 
 namespace syrinx::cuda {
 
@@ -36,8 +36,14 @@ void rms_norm_heads(StepContext& ctx, const HeadsView& x, const View& weight, fl
 void activate(StepContext& ctx, Activation f, const View& x, const View& out);
 void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out);
 void silu_mul(StepContext& ctx, const View& x, const View& out);
+void tanh_sigmoid_mul(StepContext& ctx, const View& x, const View& out);
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
            ChannelAxis axis, const View& out);
+void normalising_scale(StepContext& ctx, const View& x, const View& gain, const View& shift,
+                       float eps, const View& factor, const View& summand);
+/// Applies a snake, too, unless alpha is empty.
+void scale_channels(StepContext& ctx, const View& x, const View& factor, const View& summand,
+                    const View& alpha, const View& inv_beta, const View& out);
 void clamp(StepContext& ctx, const View& x, float low, float high, const View& out);
 void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out);
 void scale(StepContext& ctx, const View& x, float factor);
@@ -45,6 +51,8 @@ void scale(StepContext& ctx, const View& x, float factor);
 void add(StepContext& ctx, const View& x, const View& y, const View& gain, bool one_row);
 
 void copy_spans(StepContext& ctx, std::span<const CopySpan> spans);
+void add_spans(StepContext& ctx, std::span<const CopySpan> spans);
+void copy_columns(StepContext& ctx, const View& x, int64_t column, const View& out);
 void add_rows_scaled(StepContext& ctx, const View& x, const View& y, const View& factors);
 
 void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,

@@ -17,6 +17,7 @@ void rms_norm_heads(StepContext&, const HeadsView&, const View&, float) { missin
 void activate(StepContext&, Activation, const View&, const View&) { missing(); }
 void gelu_tanh_mul(StepContext&, const View&, const View&) { missing(); }
 void silu_mul(StepContext&, const View&, const View&) { missing(); }
+void tanh_sigmoid_mul(StepContext&, const View&, const View&) { missing(); }
 void snake(StepContext&, const View&, const View&, const View&, ChannelAxis, const View&) {
   missing();
 }
@@ -25,6 +26,16 @@ void leaky_relu(StepContext&, const View&, float, const View&) { missing(); }
 void scale(StepContext&, const View&, float) { missing(); }
 void add(StepContext&, const View&, const View&, const View&, bool) { missing(); }
 void copy_spans(StepContext&, std::span<const CopySpan>) { missing(); }
+void add_spans(StepContext&, std::span<const CopySpan>) { missing(); }
+void normalising_scale(StepContext&, const View&, const View&, const View&, float, const View&,
+                       const View&) {
+  missing();
+}
+void scale_channels(StepContext&, const View&, const View&, const View&, const View&, const View&,
+                    const View&) {
+  missing();
+}
+void copy_columns(StepContext&, const View&, int64_t, const View&) { missing(); }
 void add_rows_scaled(StepContext&, const View&, const View&, const View&) { missing(); }
 void embed(StepContext&, const View&, std::span<const int32_t>, const View&, bool) { missing(); }
 void embed_column(StepContext&, const View&, const View&, int, const View&) { missing(); }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <future>
 #include <memory>
 #include <string>
@@ -13,18 +12,12 @@
 #include "engine/engine.h"
 #include "families/family.h"
 #include "io/file.h"
+#include "io/parity_dir.h"
 #include "tensor/device.h"
 
 namespace syrinx {
 
 constexpr Device kGpu = Device::kCuda;
-
-/// Returns the directory of the goldens: SYRINX_GOLDENS if tests run on another machine
-/// (tools/gpu_kit).
-inline std::string parity_dir() {
-  const char* other = std::getenv("SYRINX_GOLDENS");
-  return other ? std::string(other) + "/" : SYRINX_BINARY_DIR "/parity/";
-}
 
 /// Collects an answer in text.
 class Reader : public Sink {
