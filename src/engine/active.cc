@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "engine/pages.h"
+#include "text/silent_text.h"
 
 namespace syrinx {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 /// The probability that a token of RequestWriting::expected is right if all tokens before it were.
 /// Used until it is measured. High, because the model usually wrote that text for such a prompt.
 constexpr double kExpectedOdds = 0.9;
+constexpr double kSignsSilence_s = 0.2;  ///< silence instead of a text of signs, e.g. an emoji
 
 }  // namespace
 
@@ -49,6 +51,19 @@ double Active::slack_s(double now) {
         static_cast<double>(std::max<int64_t>(0, frames)) * model->nodes[n].samples_per_frame;
   }
   return output.listener().slack_s(now) + samples / model->pipeline->info().speech.sample_rate;
+}
+
+bool Active::stays_silent(const SpeechRequest& part, const Error& error) {
+  if (part.say.open || !may_be_silent(part.say.text, error)) return false;
+  if (parts) {
+    parts->skip(kSignsSilence_s);
+  } else {
+    parts = SpokenParts::silence(kSignsSilence_s);
+  }
+  runs.clear();
+  runs.resize(model->nodes.size());
+  between = true;
+  return true;
 }
 
 void Active::begin_segment(int node) {
@@ -161,8 +176,11 @@ Result<std::unique_ptr<Active>> open_active(ResidentModel& model, SpeechRequest 
   if (!active.ok() || active.value()->between) return active;
   const std::unique_ptr<const SpeechRequest> part = std::move(active.value()->unopened);
   Result<std::vector<NodeRun>> runs = open_runs(model, *part);
-  if (!runs.ok()) return runs.error();
-  active.value()->runs = runs.take();
+  if (runs.ok()) {
+    active.value()->runs = runs.take();
+  } else if (!active.value()->stays_silent(*part, runs.error())) {
+    return runs.error();
+  }
   return active;
 }
 

@@ -51,6 +51,9 @@ struct Active {
   /// Returns the seconds until the listener has played all audio. Assumes that the frames which
   /// wait for chunk nodes are delivered in time.
   double slack_s(double now);
+  /// Puts a short silence in the place of a text, or of a part, that could not be opened, if it has
+  /// neither letters nor digits. Returns whether it did.
+  bool stays_silent(const SpeechRequest& part, const Error& error);
   /// Begins a segment of the sequence of node number `node`.
   void begin_segment(int node);
   /// Begins the first segment of each sequence that no batch and no host thread uses.

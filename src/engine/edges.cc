@@ -44,7 +44,10 @@ void Edges::commit(std::unique_ptr<HostJob> job) {
 void Edges::commit_opened(Active& request, HostJob& job) {
   request.opening = false;
   if (!request.live()) return;  // the request ended while the job ran
-  if (!job.result.ok()) return roster_.fail(request, job.result.error());
+  if (!job.result.ok()) {
+    if (request.stays_silent(*job.request, job.result.error())) return;
+    return roster_.fail(request, job.result.error());
+  }
   request.runs = std::move(job.runs);
   roster_.guarded(request, [&] {
     for (Late& late : request.early) {

@@ -72,6 +72,22 @@ TEST_F(PartsTest, AtTheEndsAndTogether) {
   EXPECT_EQ(samples("[pause 0s]a "), a);
 }
 
+TEST_F(PartsTest, SignsThatTheModelCannotSpeakAreSilent) {
+  const auto a = samples("a "), b = samples(" b");
+  EXPECT_EQ(samples("\u266a\u266a"), silence(0.2));
+  EXPECT_EQ(speak({"\u266a"}).outcome.frames, 0);
+  EXPECT_EQ(samples("a [pause 1s]\u266a[pause 2s] b"), join({a, silence(3.2), b}));
+  EXPECT_EQ(samples("[pause 1s]\u266a"), silence(1.2));
+  const Spoken late = speak({"a ", "[pause 1s]\u266a[pause 1s]", " b"});
+  EXPECT_EQ(late.samples, join({a, silence(2.2), b})) << late.outcome.error.message;
+  auto collector = std::make_shared<Collector>();
+  ASSERT_TRUE(engine_.submit_soon({.say = {.text = "\u266a"}}, collector).ok());
+  EXPECT_EQ(collector->wait().reason, FinishReason::kStop);
+  EXPECT_EQ(collector->next(0), silence(0.2));
+  EXPECT_EQ(speak({""}).outcome.error.param, "input");
+  EXPECT_TRUE(engine_.drain(30));
+}
+
 TEST_F(PartsTest, TextThatArrivesInPiecesIsTheSame) {
   const std::string text = "[pause 50ms]one<break time=\"80ms\"/>two <x> three[pause 1ms]";
   const auto whole = samples(text);

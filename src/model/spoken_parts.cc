@@ -43,6 +43,12 @@ Result<std::unique_ptr<SpokenParts>> SpokenParts::of(const SpeechRequest& reques
   return out;
 }
 
+std::unique_ptr<SpokenParts> SpokenParts::silence(double seconds) {
+  std::unique_ptr<SpokenParts> out(new SpokenParts({}));
+  out->parts_.front() = {.pause_s = seconds, .closed = true};
+  return out;
+}
+
 /// Adds text to the last part.
 void SpokenParts::add_words(std::string_view words) {
   Part& part = parts_.back();
@@ -148,6 +154,13 @@ std::unique_ptr<const SpeechRequest> SpokenParts::begin(int64_t frames) {
 void SpokenParts::end() {
   live_ = false;
   if (!parts_.empty()) parts_.pop_front();
+}
+
+void SpokenParts::skip(double silence_s) {
+  const double pause_s = take_pause() + silence_s;
+  end();
+  if (parts_.empty()) parts_.push_back({.begin = at_, .closed = true});
+  parts_.front().pause_s += pause_s;
 }
 
 double SpokenParts::take_pause() {

@@ -23,6 +23,8 @@ class SpokenParts {
   /// phones, so words are not replaced. Returns null if the whole text, late text included, is one
   /// part without replacements.
   static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request, bool phones = true);
+  /// Makes the parts of a text that is only silence.
+  static std::unique_ptr<SpokenParts> silence(double seconds);
 
   /// Late text for the part that is being spoken.
   struct LiveText {
@@ -44,6 +46,8 @@ class SpokenParts {
   std::unique_ptr<const SpeechRequest> begin(int64_t frames);
   /// Ends the part that is being spoken.
   void end();
+  /// Ends the part that is being spoken, whose text is complete, and puts silence in its place.
+  void skip(double silence_s);
 
   /// pause_s(): seconds of silence before the current part, not sent yet. take_pause() also clears
   /// them. text_begin(): byte offset of the part in the text.

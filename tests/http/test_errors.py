@@ -65,6 +65,12 @@ class Errors(unittest.TestCase):
             with self.subTest(body=body):
                 self.refused(body, 400, param, code, says)
 
+    def test_signs_alone_are_silence(self):
+        for text in ["\U0001f44d", "...", "\u2764\ufe0f \u2014"]:
+            status, _, audio = self.server.speak({"input": text, "response_format": "pcm"})
+            self.assertEqual((status, audio), (200, bytes(2 * 4800)), text)
+        self.refused({"input": "\u4f60\u597d"}, 400, "input", "invalid_value", "Latin letters")
+
     def test_unknown_voice_names_those_that_exist(self):
         voices = self.server.get("/v1/audio/voices")[2]["voices"]
         for voice in voices:

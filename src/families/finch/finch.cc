@@ -11,6 +11,7 @@
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/loading/loaded_pipeline.h"
+#include "text/segment_queue.h"
 
 namespace syrinx::finch {
 namespace {
@@ -61,11 +62,9 @@ class FinchPipeline : public LoadedPipeline {
         request, config_, frontend_,
         speakers_.manner(shares.value(), request.voice.speed, request.voice.pitch));
     if (!state->speakable()) {
-      return Error{
-          ErrorCode::kInvalid,
-          "the text has nothing that can be spoken; this voice reads Latin letters, digits "
-          "and their signs",
-          "input"};
+      Error nothing = nothing_to_say();
+      nothing.message += "; this voice reads Latin letters, digits and their signs";
+      return nothing;
     }
     return Opened(std::move(state));
   }

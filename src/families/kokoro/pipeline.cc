@@ -11,6 +11,7 @@
 #include "families/loading/describe.h"
 #include "families/loading/loaded_pipeline.h"
 #include "io/file.h"
+#include "text/segment_queue.h"
 
 namespace syrinx::kokoro {
 namespace {
@@ -89,7 +90,7 @@ class KokoroPipeline : public LoadedPipeline {
                                                mixed(packs_, shares.value()));
     if (Status fault = state->begin(request); !fault.ok()) return fault.error();
     if (!state->speakable()) {
-      return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
+      return nothing_to_say();
     }
     return Opened(std::move(state));
   }

@@ -24,7 +24,7 @@ State::State(const SpeechRequest& request, const PiperConfig& config, SayClauses
 Status State::begin(const SpeechRequest& request) {
   if (Status taken = take_text(request.say.text, !request.say.open); !taken.ok()) return taken;
   if (!next_sentence() && !open_) {
-    return Error{ErrorCode::kInvalid, "the text has nothing that this voice can speak", "input"};
+    return nothing_to_say();
   }
   return ok_status();
 }

@@ -21,6 +21,8 @@ constexpr int kFeatures = 4, kHop = 20;
 /// The bytes that make calls fail (toy.h).
 enum Break : char { kReady = 1, kAdvance, kKeys, kCut, kRun, kRefuse, kAppend };
 
+constexpr std::string_view kSilent = "\u266a";  // bytes that alone are nothing to speak
+
 [[noreturn]] void stumble(const char* where) {
   throw std::runtime_error(concat("the toy model stumbled in ", where));
 }
@@ -364,7 +366,7 @@ class ToyPipeline : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (request.say.text.empty() && !request.say.open) {
+    if (request.say.text.find_first_not_of(kSilent) == std::string::npos && !request.say.open) {
       return nothing_to_say();
     }
     return Opened(std::make_unique<ToyState>(request, options_));
