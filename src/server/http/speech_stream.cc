@@ -111,6 +111,7 @@ net::awaitable<void> SpeechStream::hold() {
 
 /// Answers with the error fault_.
 net::awaitable<bool> SpeechStream::refuse() {
+  if (exchange_.vendor) name_vendor_fields(*exchange_.vendor, *fault_);
   const Reply reply = reply_of(*fault_);
   Headers headers = {{"Content-Type", reply.content_type},
                      {"Content-Length", std::to_string(reply.body.size())},

@@ -71,6 +71,12 @@ data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(has(answer.body, "event: error\ndata: {\"type\":\"error\",\"status_code\":500"));
 
+  answer = post("/tts/bytes", R"({"transcript": "", "output_format": {"container": "mp3"}})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_TRUE(has(answer.body, R"("message":"'transcript' must be the text to speak.")"))
+      << answer.body;
+  EXPECT_TRUE(has(answer.body, R"("param":"transcript")"));
+
   answer = post("/dev/captioned_speech",
                 R"({"input": "ab c", "voice": "low", "response_format": "wav", "stream": false})");
   EXPECT_EQ(answer.header("Content-Type"), "application/json");

@@ -1,5 +1,8 @@
 #include "server/request/vendor_body.h"
 
+#include <utility>
+#include <vector>
+
 #include "audio/wav.h"
 #include "base/check.h"
 #include "server/request/fields.h"
@@ -138,6 +141,30 @@ void read_kokoro(const JsonIn& message, VendorCall& call, JsonIn& fields) {
   }
 }
 
+using FieldNames = std::vector<std::pair<std::string_view, std::string_view>>;
+
+/// Returns native names of fields, each with the vendor's name.
+FieldNames field_names(VendorCall::Vendor vendor) {
+  switch (vendor) {
+    case VendorCall::kElevenLabs:
+      return {{"input", "text"},
+              {"model", "model_id"},
+              {"voice", "voice_id"},
+              {"speed", "voice_settings.speed"}};
+    case VendorCall::kCartesia:
+      return {{"input", "transcript"},
+              {"model", "model_id"},
+              {"speed", "generation_config.speed"},
+              {"volume", "generation_config.volume"},
+              {"sample_rate", "output_format.sample_rate"}};
+    case VendorCall::kDeepgram:
+      return {{"input", "text"}, {"voice", "model"}};
+    case VendorCall::kKokoro:
+      return {};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<VendorCall> find_vendor_call(std::string_view path) {
@@ -190,6 +217,18 @@ std::variant<std::string, ApiError> native_body(VendorCall& call, std::string_vi
     fields["stream_format"] = "sse";  // JSON for each piece, in the vendor's form
   }
   return dump_json(fields);
+}
+
+void name_vendor_fields(const VendorCall& call, ApiError& error) {
+  for (const auto& [native, vendors] : field_names(call.vendor)) {
+    if (error.param != native) continue;
+    error.param = vendors;
+    const std::string quoted = concat("'", native, "'");
+    const size_t at = error.message.find(quoted);
+    if (at != std::string::npos)
+      error.message.replace(at, quoted.size(), concat("'", vendors, "'"));
+    return;
+  }
 }
 
 }  // namespace syrinx

@@ -40,5 +40,7 @@ std::optional<VendorCall> find_vendor_call(std::string_view path);
 /// `query` has no question mark. An ApiError names an unsupported field by the client's name.
 std::variant<std::string, ApiError> native_body(VendorCall& call, std::string_view query,
                                                 std::string_view body);
+/// Replaces the names of fields of POST /v1/audio/speech in an error by those of the vendor.
+void name_vendor_fields(const VendorCall& call, ApiError& error);
 
 }  // namespace syrinx

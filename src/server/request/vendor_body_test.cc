@@ -117,6 +117,21 @@ TEST(VendorBody, Deepgram) {
   EXPECT_EQ(native("/v1/speak", "sample_rate=many", "{}")["fault"], "sample_rate");
 }
 
+TEST(VendorBody, ErrorsNameTheVendorsFields) {
+  const auto named = [](const char* path, const char* field) {
+    ApiError error = bad_field(field, concat("'", field, "' must be in 'range'."));
+    name_vendor_fields(*find_vendor_call(path), error);
+    return error.param + ": " + error.message;
+  };
+  EXPECT_EQ(named("/v1/text-to-speech/anna", "input"), "text: 'text' must be in 'range'.");
+  EXPECT_EQ(named("/tts/bytes", "input"), "transcript: 'transcript' must be in 'range'.");
+  EXPECT_EQ(named("/tts/sse", "speed"),
+            "generation_config.speed: 'generation_config.speed' must be in 'range'.");
+  EXPECT_EQ(named("/v1/speak", "voice"), "model: 'model' must be in 'range'.");
+  EXPECT_EQ(named("/v1/speak", "speed"), "speed: 'speed' must be in 'range'.");
+  EXPECT_EQ(named("/dev/captioned_speech", "input"), "input: 'input' must be in 'range'.");
+}
+
 TEST(VendorBody, WhatIsNoObject) {
   for (const char* body : {"", "[]", "\"text\"", "{", "\xff"}) {
     EXPECT_TRUE(native("/v1/speak", "", body).contains("fault")) << body;
