@@ -27,6 +27,7 @@ using net::ip::tcp;
 constexpr auto kLookEvery = std::chrono::milliseconds(250);
 /// Send buffer of a socket: small, so that unsent data is counted here. The kernel doubles it.
 constexpr int kWyomingSendBytes = 64 << 10;
+constexpr double kWyomingLingerS = 2;  // longest wait for the client to close after the last event
 
 class Client;
 
@@ -78,6 +79,7 @@ class Client : public std::enable_shared_from_this<Client> {
   net::awaitable<void> read_all();
   net::awaitable<void> load_wanted();
   net::awaitable<void> write_all();
+  net::awaitable<void> linger();
   void tick();
 
   State& state_;
@@ -101,6 +103,7 @@ net::awaitable<void> Client::run() {
   spawn(state_.io, [self] { return self->read_all(); });
   tick();
   co_await write_all();
+  co_await linger();
   close();
   while (reading_) co_await wakeup_->wait();
   timer_.cancel();
@@ -121,7 +124,7 @@ net::awaitable<void> Client::read_all() {
       session_->message({bytes.data(), count}, true, now_s());
       co_await load_wanted();
       wakeup_->notify();
-      while (!over_ && session_->full()) co_await room_->wait();
+      while (!over_ && !session_->closing() && session_->full()) co_await room_->wait();
     }
   } catch (const std::exception& error) {
     state_.log(std::string("wyoming: ") + error.what());
@@ -173,6 +176,15 @@ net::awaitable<void> Client::write_all() {
   } catch (const std::exception& error) {
     state_.log(std::string("wyoming: ") + error.what());
   }
+}
+
+/// Ends the sending side and reads on, because closing a socket with unread bytes resets the
+/// connection, and the client may lose the last event.
+net::awaitable<void> Client::linger() {
+  SystemError ignored;
+  socket_.shutdown(net::socket_base::shutdown_send, ignored);
+  const double until_s = now_s() + kWyomingLingerS;
+  while (!over_ && !ended_ && now_s() < until_s) co_await wakeup_->wait();  // tick() notifies too
 }
 
 void Client::tick() {

@@ -473,6 +473,14 @@ TEST_F(WyomingServerTest, FailuresEndTheConnectionWithoutAStop) {
   }
 }
 
+TEST_F(WyomingServerTest, AClientThatStillSendsIsNotReset) {
+  start();
+  RawSocket socket(server_->port());
+  socket.send("nonsense\n");
+  EXPECT_EQ(hear(socket, "never").types, "error ");
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(socket.send(std::string(256 << 10, ' '))) << i;
+}
+
 TEST_F(WyomingServerTest, ClientsThatGoAwayOrDoNotRead) {
   start(0.002, {.max_connections = 2, .stall_timeout_s = 0.5});
   {
