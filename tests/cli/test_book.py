@@ -224,7 +224,7 @@ class Book(unittest.TestCase):
         self.assertEqual(self.book("birds.txt", "-o", "-").returncode, 2)
         self.assertEqual(self.book("no-such.txt").returncode, 1)
         self.assertEqual(self.book("birds.txt", "--voice", "nobody").returncode, 1)
-        self.assertEqual(self.book("-", "-o", "x.wav", stdin=b" \n").returncode, 1)
+        self.assertEqual(self.book("-", "-o", "x.wav", stdin=b" \n").returncode, 2)
         short = self.book("birds.txt", "-o", "short.wav", "--max-frames", "5")
         self.assertEqual(short.returncode, 3)
         self.assertIn(b"1 of 1 parts reached a length limit", short.stderr)

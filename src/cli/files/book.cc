@@ -29,6 +29,7 @@
 #include "io/file.h"
 #include "model/markup.h"
 #include "model/options.h"
+#include "text/segment_queue.h"
 #include "text/ssml.h"
 
 namespace syrinx {
@@ -355,7 +356,6 @@ void Book::take_markup(const PipelineInfo& info) {
 }
 
 int Book::speak() {
-  if (parts_.empty()) throw LoadError(options_.text_file + ": no text to speak");
   const double began_s = now_s();
   const std::unique_ptr<Engine> engine = load_engine(options_.load);
   rate_ = engine->pipeline().info().speech.sample_rate;
@@ -401,7 +401,9 @@ int Book::speak() {
 }
 
 int run_book(const BookOptions& options) {
-  Book book(options, read_book(options));
+  Manuscript manuscript = read_book(options);
+  if (is_blank(manuscript.ssml.text)) throw UsageError(options.text_file + ": no text to speak");
+  Book book(options, std::move(manuscript));
   return book.speak();
 }
 

@@ -23,6 +23,7 @@
 #include "engine/collector.h"
 #include "io/file.h"
 #include "model/markup.h"
+#include "text/segment_queue.h"
 #include "text/ssml.h"
 
 namespace syrinx {
@@ -207,6 +208,7 @@ int judge(const Outcome& outcome) {
 
 int run_say(SayOptions options) {
   options.request.say.text = gather_text(options);
+  if (is_blank(options.request.say.text)) throw UsageError("nothing to say: the text is empty");
   std::optional<std::string> player = find_player();
   const AudioFormat format = choose_output(options, player);
   if (!options.srt_file.empty()) need_writable(options.srt_file);

@@ -30,6 +30,7 @@
 #include "engine/machine.h"
 #include "io/file.h"
 #include "predict/turn.h"
+#include "text/segment_queue.h"
 
 namespace syrinx {
 namespace {
@@ -39,8 +40,9 @@ struct ChatOptions {
   std::string speaker = "finch";  ///< the model that speaks the answers
   VoiceChoice voice;
   SpeechRequest request;  ///< options for speaking the answers
-  std::string system, once, output;
-  SpeechRequest answers;  ///< options for writing the answers: sampling and length
+  std::string system, output;
+  std::optional<std::string> once;  ///< the only question
+  SpeechRequest answers;            ///< options for writing the answers: sampling and length
   bool no_predict = false;
   Prediction prediction = {};
   bool listen = false;  ///< the user speaks the questions instead of typing them
@@ -276,6 +278,7 @@ int run_chat(ChatOptions options) {
   if (options.output == "-") {
     throw UsageError("the standard output is used for the text; give -o FILE for the speech");
   }
+  if (options.once && is_blank(*options.once)) throw UsageError("--once: the question is empty");
   if (!options.output.empty()) need_writable(options.output);
   std::optional<Listening> ears;
   if (options.listen) {
@@ -293,8 +296,8 @@ int run_chat(ChatOptions options) {
   const std::unique_ptr<Engine> writer = load_engine(options.load, machine);
   const std::unique_ptr<Engine> speaker = load_engine(speaks, machine);
   Conversation conversation(options, *writer, *speaker);
-  if (!options.once.empty()) {
-    conversation.once(options.once);
+  if (options.once) {
+    conversation.once(*options.once);
   } else if (ears) {
     conversation.listen(*ears);
   } else {
