@@ -15,7 +15,6 @@ namespace {
 /// phrase: "went", "helped", "that", "more".
 bool may_be_verb(std::string_view word) {
   if (word.ends_with("ed") || word.ends_with("ly")) return true;
-  if (word.ends_with('s') && !word.ends_with("ss")) return true;
   return listed(word_lists().after_amounts, word);
 }
 
@@ -88,8 +87,11 @@ bool stands_before_noun(const Tokens& tokens, size_t i, size_t used) {
   }
   const std::string before = lower(tokens.before(i));
   const bool is = listed(" it's that's he's she's there's here's what's who's let's ", before);
-  const bool owned = (before.ends_with("'s") && !is) ||
-                     listed(" the its their his her our my your this that ", before);
+  const bool owned =
+      (before.ends_with("'s") && !is) ||
+      listed(
+          " the its their his her our my your this that these those two three four five six ten ",
+          before);
   const bool counted = listed(" per x \xD7 ", before);  // "per 100g serving", "3 x 400g tins"
   if (!is_article(before) && !owned && !counted) return false;
   if (!all(next, is_lower) ||
@@ -111,7 +113,13 @@ UnitFound unit_behind(const Tokens& tokens, size_t i, bool one) {
   const bool ends = i + 2 >= tokens.size();
   const bool sized =
       listed(" wide long tall deep thick high across ", tokens.after(i + 1));  // "5 in wide"
-  const bool inches = next == "in" && (tokens[i + 1].close == '.' ? !ends : ends || sized);
+  const bool dotted = tokens[i + 1].close == '.';
+  const bool measured =  // "it is 5 in.", but not "we let 5 in."
+      listed(
+          " is are was were be measures measured grew grows rose fell by x of to about only than "
+          "over under nearly almost roughly exactly another ",
+          lower(tokens.before(i)));
+  const bool inches = next == "in" && (dotted ? !ends || measured : ends || sized);
   if (inches) return {unit_words(next, one), 1};
   if (next == "c" && tokens[i + 1].dotted && !ends && all(tokens.core(i + 2), is_lower))
     return {one ? "cup" : "cups", 1};  // "2 c. flour"

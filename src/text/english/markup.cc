@@ -115,7 +115,8 @@ size_t Stripper::marks() {
       while (ch(at_ + run) == c) ++run;
       const char after = ch(at_ + run);
       const bool between = is_digit(last()) && is_digit(after);
-      if (between && c == '*' && run == 2) {  // "10**6"
+      const bool variable = is_letter(last()) && (at_ < 2 || !is_alnum(ch(at_ - 2)));
+      if ((between || (variable && is_digit(after))) && c == '*' && run == 2) {  // "10**6", "x**2"
         write('^');
         return run;
       }

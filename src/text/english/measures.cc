@@ -418,8 +418,9 @@ Reading read_factorial(const Tokens& tokens, size_t i) {
   return Spoken{(letter ? letter_names(core) : cardinal_words(core)) + " factorial"};
 }
 
-/// Returns whether the text is a variable, perhaps with a power: "b", "b^2".
+/// Returns whether the text ends with a variable, perhaps with a power: "b", "b^2", "sqrt(b^2".
 bool is_variable(std::string_view core) {
+  core.remove_prefix(core.rfind('(') + 1);
   return !core.empty() && is_letter(core[0]) &&
          (core.size() == 1 || (core[1] == '^' && is_digits(core.substr(2))));
 }
@@ -428,8 +429,10 @@ Reading read_term(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), before = tokens.before(i);
   const size_t digits = std::min(core.find_first_not_of("0123456789"), core.size());
   const std::string_view letters = core.substr(digits);
-  if (digits > 0 && letters.size() < 4 && all(letters, is_lower) && i > 1 &&
-      listed(" + - minus plus ", before) && is_variable(tokens.before(i - 1))) {
+  const bool added =
+      listed(" + - minus plus ", before) && i > 1 && is_variable(tokens.before(i - 1));
+  const bool product = letters == "ac" && before == "=";  // not acres
+  if (digits > 0 && letters.size() < 4 && all(letters, is_lower) && (added || product)) {
     return Spoken{cardinal_words(core.substr(0, digits)) + ' ' + letter_names(letters)};
   }
   if (!core.ends_with('x') || !is_number(core.substr(0, core.size() - 1))) return {};

@@ -307,10 +307,10 @@ Spoken read_signs(const Tokens& tokens, size_t i) {
   const bool negative =
       core.size() > 1 && core[0] == '-' && is_letter(core[1]) &&
       (core.size() == 2 || !is_letter(core[2]) || all(core.substr(1), is_upper)) &&
-      is_operator(tokens.before(i));
+      is_operator(i > 0 && tokens[i].opens ? tokens.core(i - 1) : tokens.before(i));
   std::string words =
       SignReader(core.substr(negative ? 1 : 0), shouting, column ? "star" : "times").run();
-  return {negative ? "minus " + words : words};  // "x = -b"
+  return {negative ? "minus " + words : words};  // "x = -b", "x = (-b"
 }
 
 }  // namespace syrinx::english
