@@ -114,6 +114,7 @@ class Transcribe(unittest.TestCase):
     def test_what_makes_no_sense(self):
         for arguments, why in (
                 ([self.wav, "-o", self.at("talk.doc")], "'.doc' is an unsupported transcript format"),
+                ([self.wav, self.wav, "-o", self.at("both.SRT")], "-o DIRECTORY --format srt"),
                 ([self.wav, self.wav, "--format", "srt"], "subtitles of several files need a directory"),
                 (["-", "-"], "can be read only once"),
                 ([self.wav, "--language", "de"], "de"),

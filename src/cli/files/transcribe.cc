@@ -23,6 +23,7 @@
 #include "cli/line/interrupt.h"
 #include "cli/line/progress_line.h"
 #include "cli/line/ranges.h"
+#include "cli/speak/audio_file.h"
 #include "ears/ears.h"
 #include "ears/transcript_text.h"
 #include "io/file.h"
@@ -264,14 +265,16 @@ void Transcriber::transcribe(const std::string& file, const std::string& output,
   out->commit();
 }
 
+bool is_format(const std::string& ending) {
+  return ending == "txt" || ending == "srt" || ending == "vtt" || ending == "json";
+}
+
 std::string wanted_format(const TranscribeOptions& options, bool directory) {
   if (!options.format.empty()) return options.format;
-  const std::string ending = std::filesystem::path(options.output).extension();
+  const std::string ending = ending_of(options.output);
   if (directory || ending.empty()) return "txt";
-  for (const char* each : {"txt", "srt", "vtt", "json"}) {
-    if (ending == std::string(".") + each) return each;
-  }
-  throw UsageError(concat("'", ending,
+  if (is_format(ending)) return ending;
+  throw UsageError(concat("'.", ending,
                           "' is an unsupported transcript format; use txt, srt, vtt "
                           "or json (--format)"));
 }
@@ -298,6 +301,10 @@ int run_transcribe(const TranscribeOptions& options) {
   const bool several = options.files.size() > 1;
   const bool directory = !options.output.empty() && options.output != "-" &&
                          (several || is_directory(options.output) || options.output.back() == '/');
+  if (several && is_format(ending_of(options.output)) && !is_directory(options.output)) {
+    throw UsageError(concat("several recordings need a directory, not the file ", options.output,
+                            ": -o DIRECTORY --format ", ending_of(options.output)));
+  }
   const std::string format = wanted_format(options, directory);
   const bool standard = options.output.empty() || options.output == "-";
   if (several && standard && (format == "srt" || format == "vtt")) {
