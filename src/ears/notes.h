@@ -47,7 +47,7 @@ class Notes : public TranscriptSink {
     if (!came) result = Error{ErrorCode::kInternal, "no transcript arrived"};
     return *result;
   }
-  bool done() {
+  bool has_ended() {
     const std::lock_guard lock(mutex_);
     return result.has_value();
   }

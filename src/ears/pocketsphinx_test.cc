@@ -315,7 +315,7 @@ TEST(PocketSphinx, TheClientWithTheFewestRunningIsNext) {
   listeners[0]->end();  // the next place goes to client 2, although client 2 came last
   listeners[3]->end();
   EXPECT_TRUE(notes[3]->wait().ok());
-  EXPECT_FALSE(notes[1]->done() || notes[2]->done());
+  EXPECT_FALSE(notes[1]->has_ended() || notes[2]->has_ended());
 }
 
 /// Unfinished recordings must not use all places, so that an ended turn is recognised at once.

@@ -35,7 +35,7 @@ DelayedLm::DelayedLm(StreamDecoder decoder, View table, PackedLinear head, int64
 int64_t DelayedLm::begin_silent(StepContext& ctx, DelayedSequence& sequence) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   if (silent_ <= 0) return 0;
-  const auto heard = sequence.rows().first(static_cast<size_t>(silent_ * traits_.hidden));
+  const auto heard = sequence.step_rows().first(static_cast<size_t>(silent_ * traits_.hidden));
   const auto known = silences_.find(sequence.delay());
   if (known && std::ranges::equal(known->rows, heard)) {
     sequence.kv() = known->kv.clone();
@@ -61,7 +61,7 @@ void DelayedLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) con
   const int64_t width = traits_.hidden;
   const auto sequences = emitting<DelayedSequence>(ctx, batch);
   int64_t most = 0;
-  for (const DelayedSequence* each : sequences) most += std::ssize(each->rows()) / width;
+  for (const DelayedSequence* each : sequences) most += std::ssize(each->step_rows()) / width;
   const auto streams = take_array<StreamRows>(ctx, batch.emits);
   const auto ends = take_array<int32_t>(ctx, batch.emits);  // last row of each stream
   const auto places = take_array<CopySpan>(ctx, batch.emits);
@@ -72,7 +72,7 @@ void DelayedLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) con
   for (DelayedSequence* sequence : sequences) {
     CopySpan& place = places[at];
     place = {nullptr, hidden.f32() + static_cast<int64_t>(at++) * width, width};
-    const std::span<const float> heard = sequence->rows();
+    const std::span<const float> heard = sequence->step_rows();
     if (heard.empty()) continue;  // the step after the last row
     decoder_.room(ctx, sequence->kv());
     const int64_t first = sequence->kv().position() == 0 ? begin_silent(ctx, *sequence) : 0;

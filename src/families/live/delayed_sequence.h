@@ -42,7 +42,7 @@ class DelayedSequence final : public LiveSequence {
   DelayedSequence(const DelayedText& text, std::shared_ptr<const IdTexts> texts, StreamKv kv,
                   std::shared_ptr<const Tensor> norms, const Hearing& task);
 
-  /// Returns the id beside row `i` of rows().
+  /// Returns the id beside row `i` of step_rows().
   int32_t id_of(int64_t i) const;
   StreamKv& kv() { return kv_; }
   View norms() const { return norms_ ? norms_->view() : View{}; }

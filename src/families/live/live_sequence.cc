@@ -31,7 +31,7 @@ LiveSequence::LiveSequence(const Hearing& task, int64_t width, int64_t first)
   sampling_.temperature = 0;
 }
 
-std::span<const float> LiveSequence::rows() const {
+std::span<const float> LiveSequence::step_rows() const {
   if (have_ < next()) return {};
   const int64_t from = std::max<int64_t>(0, at_), count = next() - from;
   return std::span(rows_).subspan(static_cast<size_t>((from - dropped_) * width_),

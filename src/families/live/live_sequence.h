@@ -31,7 +31,7 @@ class LiveSequence : public Sequence {
  public:
   /// Returns the rows [N, H] that the next step reads. Empty if all rows of the recording were
   /// used.
-  std::span<const float> rows() const;
+  std::span<const float> step_rows() const;
   /// Returns the delay of the task.
   int delay() const { return delay_; }
 

@@ -69,12 +69,12 @@ void JointStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) co
   const auto behind = take_array<Transcription*>(ctx, batch.emits);
   size_t late = 0;
   for (Transcription* each : all)
-    if (each->predictor().next >= 0 && !each->rows().empty()) behind[late++] = each;
+    if (each->predictor().next >= 0 && !each->step_rows().empty()) behind[late++] = each;
   if (late > 0) predict(ctx, behind.first(late));
   const int64_t width = config_.hidden;
   for (size_t e = 0; e < all.size(); ++e) {
     float* to = hidden.f32() + static_cast<int64_t>(e) * width;
-    const std::span<const float> row = all[e]->rows();
+    const std::span<const float> row = all[e]->step_rows();
     const std::vector<float>& out = all[e]->predictor().out;
     for (int64_t i = 0; i < width; ++i) to[i] = row.empty() ? 0 : row[i] + out[i];
   }
