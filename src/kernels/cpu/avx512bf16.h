@@ -12,8 +12,8 @@ inline __m512bh all_pairs(const uint16_t* x) {
   int pair;
   __builtin_memcpy(&pair, x, sizeof pair);
   __m512i lanes = _mm512_set1_epi32(pair);
-#if defined(__clang__) && __clang_major__ < 17
-  asm("" : "+v"(lanes));  // Clang 16 crashes if vdpbf16ps reads the pair from memory
+#if defined(__clang__) && __clang_major__ < 18
+  asm("" : "+v"(lanes));  // Clang 16 and 17 crash if vdpbf16ps reads the pair from memory
 #endif
   return reinterpret_cast<__m512bh>(lanes);
 }
