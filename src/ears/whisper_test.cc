@@ -20,6 +20,7 @@
 #include "ears/transcript_text.h"
 #include "ears/whisper_fixture.h"
 #include "ears/whisper_recogniser.h"
+#include "engine/testing/idle.h"
 #include "io/test_dir.h"
 #include "model/toy/toy.h"
 
@@ -383,7 +384,7 @@ TEST(WhisperRecogniser, CancelsAndGoesAway) {
   listeners.clear();
   recogniser.reset();
   for (const auto& each : notes) EXPECT_EQ(each->wait(300).error().code, ErrorCode::kCancelled);
-  EXPECT_TRUE(engine->drain(10));
+  EXPECT_TRUE(wait_until_idle(*engine, 10));
 }
 
 /// With more recordings than the engine accepts at a time, windows wait, but none is lost.

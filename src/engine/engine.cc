@@ -12,13 +12,10 @@
 namespace syrinx {
 namespace {
 
-constexpr const char* kShuttingDown = "the server is shutting down";
-
 void check(const EngineOptions& options) {
   check_least("max_requests", options.max_requests, 1);
   check_least("background_pages", options.background_pages, 0);
   check_least("max_per_client", options.max_per_client, 0);
-  check_least("max_encode_wait_s", options.max_encode_wait_s, 0);
 }
 
 /// Returns a model's options with the one option of the machine that models use.
@@ -32,17 +29,10 @@ EngineOptions on(const Machine& machine, EngineOptions options) {
 struct Engine::Impl {
   const std::shared_ptr<Machine> machine;
   ResidentModel model;
-  std::unique_ptr<VoiceQueue> voices;  // null if the pipeline has no encoder
 
   Impl(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
        std::shared_ptr<Machine> m)
       : machine(std::move(m)), model(std::move(pipeline), on(*machine, options)) {
-    if (const VoiceEncoder* encoder = model.pipeline->voice_encoder()) {
-      voices =
-          std::make_unique<VoiceQueue>(*encoder, model.metrics,
-                                       VoiceQueueLimits{.max_per_client = options.max_per_client,
-                                                        .max_wait_s = options.max_encode_wait_s});
-    }
     machine->add(model);
   }
   ~Impl() { machine->remove(model); }
@@ -105,7 +95,6 @@ Status Engine::Impl::admit(const SpeechRequest& request) {
                  {},
                  std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0};
   };
-  if (admission.draining) return Error{ErrorCode::kOverloaded, kShuttingDown};
   if (admission.unfinished >= options.max_requests) {
     return refuse(model.metrics.rejected_seats,
                   concat("all ", options.max_requests, " places for requests are taken"));
@@ -134,7 +123,6 @@ void Engine::Impl::leave(uint64_t client) {
     --admission.unfinished;
     if (--admission.of_client[client] == 0) admission.of_client.erase(client);
   });
-  machine->notify_end();
 }
 
 Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
@@ -193,38 +181,8 @@ void Engine::append_samples(RequestId id, std::vector<float> samples, bool last)
   });
 }
 
-Result<uint64_t> Engine::encode_voice(Recording recording, uint64_t client, VoiceDone done) {
-  if (!impl_->voices) {
-    return Error{ErrorCode::kUnsupported,
-                 concat("this model cannot clone a voice: ", pipeline().info().speech.no_cloning),
-                 "ref_audio"};
-  }
-  bool draining = false;
-  impl_->machine->locked([&] { draining = impl_->model.admission.draining; });
-  if (draining) return Error{ErrorCode::kOverloaded, kShuttingDown};
-  return impl_->voices->encode(std::move(recording), client, std::move(done));
-}
-
-void Engine::cancel_voice(uint64_t id) {
-  if (impl_->voices) impl_->voices->cancel(id);
-}
-
-bool Engine::drain(double timeout_s) {
-  const double end_s = now_s() + timeout_s;
-  impl_->machine->locked([&] { impl_->model.admission.draining = true; });
-  if (!impl_->machine->wait_for_end(impl_->model, timeout_s)) return false;
-  return !impl_->voices || impl_->voices->drain(end_s - now_s());
-}
-
 EngineStats Engine::stats() const {
   const EngineMetrics& metrics = impl_->model.metrics;
-  const auto batches = [](const StageMetrics& stage) {
-    int64_t count = 0;
-    for (size_t b = 0; b <= stage.batch.bounds().size(); ++b) {
-      count += static_cast<int64_t>(stage.batch.count(b));
-    }
-    return count;
-  };
   EngineStats stats;
   stats.capacity_streams = metrics.streams_capacity.value();
   stats.pages = static_cast<int>(metrics.pages.value());
@@ -233,10 +191,10 @@ EngineStats Engine::stats() const {
   stats.accepted = static_cast<int64_t>(metrics.accepted.value());
   stats.audio_s = metrics.audio_s.value();
   stats.seats_limit = metrics.seats_limit.value();
-  stats.slowdown = Slowdown::faded(std::max(1.0, metrics.slowdown.value()),
-                                   now_s() - metrics.slowdown_at_s.value());
+  stats.slowdown = metrics.slowdown_now.value();
   for (size_t n = 0; n < metrics.stages.size(); ++n) {
-    (impl_->model.nodes[n].ar ? stats.ar_steps : stats.chunk_steps) += batches(metrics.stages[n]);
+    (impl_->model.nodes[n].ar ? stats.ar_steps : stats.chunk_steps) +=
+        static_cast<int64_t>(metrics.stages[n].batch.count());
   }
   for (const Counter& reason : metrics.finished) {
     stats.finished += static_cast<int64_t>(reason.value());

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "engine/metrics.h"
 #include "engine/service.h"
-#include "engine/voice_queue.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
@@ -55,10 +54,8 @@ struct EngineOptions {
   bool share_prefixes = true;  ///< whether requests share the cache of equal prompt prefixes
   double background_pages =
       1;  ///< share of a KV cache that requests in the background may hold, in (0, 1]
-  double max_encode_wait_s = 30;  ///< longest predicted wait of encode_voice(); refused if longer
-  double max_unread_s = 30;       ///< seconds of unread audio at which a request is paused
-  double max_audio_s = 0;         ///< seconds of audio at which a request ends with kLength; 0: no
-                                  ///< limit
+  double max_unread_s = 30;  ///< seconds of unread audio at which a request is paused
+  double max_audio_s = 0;    ///< seconds of audio at which a request ends with kLength; 0: no limit
   std::shared_ptr<const Lexicon> lexicon = {};  ///< applied to all requests after their own lexicon
   double repetition_s = 6;  ///< seconds that a stream may repeat itself before it ends; 0: no limit
 };
@@ -153,14 +150,6 @@ class Engine final : public Service {
   /// Samples that the request cannot accept end it with an error.
   void append_samples(RequestId id, std::vector<float> samples, bool last);
 
-  /// Encodes a recording into a voice of this model. Calls `done` once, on a thread of the engine;
-  /// `done` must not block. If this returns an Error, `done` is never called. Returns an Error if
-  /// the pipeline has no encoder.
-  Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done);
-  void cancel_voice(uint64_t id);
-
-  /// Refuses new requests and waits for the running ones. Returns whether all ended in time.
-  bool drain(double timeout_s);
   EngineStats stats() const;
   /// Returns counters and histograms since the start, which may be read at any time.
   const EngineMetrics& metrics() const;

@@ -8,6 +8,7 @@
 #include "engine/failing_new_test.h"
 #include "engine/machine.h"
 #include "engine/testing/ear.h"
+#include "engine/testing/idle.h"
 
 namespace syrinx {
 namespace {
@@ -168,7 +169,7 @@ TEST(Engine, CancelsAndLateTextWhileBatchesAreInFlight) {
       EXPECT_EQ(kept->samples(), alone(say(text, 4)));
     }
   }
-  EXPECT_TRUE(engine.drain(30));
+  EXPECT_TRUE(wait_until_idle(engine, 30));
   EXPECT_TRUE(all_pages_free(engine));
 }
 
@@ -269,10 +270,11 @@ TEST(Engine, CountsWhatItDoes) {
     auto ear = std::make_shared<Ear>();
     ASSERT_TRUE(engine.submit(say(long_text(100, 1)), ear).ok());
     ear->wait();
-    ASSERT_TRUE(engine.drain(10));
+    ASSERT_TRUE(wait_until_idle(engine, 10));
     std::string text;
-    const NamedMetrics named{"a \"toy\"", &engine.metrics()};
-    write_prometheus({&named, 1}, text);
+    std::vector<LabelledMetrics> lists;
+    engine.metrics().append_to(lists, "a \"toy\"");
+    write_prometheus(lists, text);
     EXPECT_NE(text.find("syrinx_requests_accepted_total{model=\"a \\\"toy\\\"\"} 1\n"),
               std::string::npos);
     EXPECT_NE(text.find("syrinx_first_audio_seconds_count{model=\"a \\\"toy\\\"\"} 1\n"),
@@ -311,7 +313,7 @@ TEST(Engine, PromptsMayBeMadeOnAHostThread) {
     EXPECT_EQ(kept->wait().reason, FinishReason::kStop);
     EXPECT_EQ(kept->samples(), alone(say("some text", 4)));
   }
-  EXPECT_TRUE(engine.drain(30));
+  EXPECT_TRUE(wait_until_idle(engine, 30));
   EXPECT_EQ(engine.stats().requests, 0);
 }
 

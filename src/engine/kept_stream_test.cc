@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "engine/testing/ear.h"
+#include "engine/testing/idle.h"
 
 namespace syrinx {
 namespace {
@@ -210,7 +211,7 @@ TEST_F(KeptStreamTest, AStreamOutlivesItsEngine) {
   start();
   auto kept = std::make_shared<KeptStream>();
   turn("hello", kept);
-  EXPECT_TRUE(engine_->drain(10));
+  EXPECT_TRUE(wait_until_idle(*engine_, 10));
   const std::weak_ptr<TallyModel> model = model_;
   const auto streams = model_->tally.streams;
   engine_.reset();

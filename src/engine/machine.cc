@@ -140,10 +140,4 @@ void Machine::post(std::function<void(Scheduler&)> letter) {
   put([&] { mailbox_.push_back({.call = std::move(letter)}); });
 }
 
-bool Machine::wait_for_end(const ResidentModel& model, double timeout_s) {
-  std::unique_lock lock(mutex_);
-  return request_ended_.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                                 [&] { return model.admission.unfinished == 0; });
-}
-
 }  // namespace syrinx

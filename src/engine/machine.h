@@ -39,10 +39,6 @@ class Machine {
   RequestId take_in(std::unique_ptr<Active> request);
   /// Queues `letter`, which the engine thread calls in its next turn, in posting order.
   void post(std::function<void(Scheduler&)> letter);
-  /// Waits until the model has no unfinished request; returns false after timeout_s.
-  bool wait_for_end(const ResidentModel& model, double timeout_s);
-  /// Wakes threads blocked in wait_for_end().
-  void notify_end() { request_ended_.notify_all(); }
 
  private:
   /// A message to the engine thread: a function to call with the scheduler, or a new request.
@@ -60,7 +56,7 @@ class Machine {
 
   // Data shared with callers, executors and host threads, under `mutex_`.
   mutable std::mutex mutex_;
-  std::condition_variable something_came_, request_ended_, model_left_;
+  std::condition_variable something_came_, model_left_;
   std::vector<Mail> mailbox_;
   std::vector<Batch*> returned_;
   std::vector<std::unique_ptr<HostJob>> prepared_;

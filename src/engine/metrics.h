@@ -1,114 +1,94 @@
-// Counters of the engine since its start. Each value has one writer: the engine's thread, or
-// submit() under its lock. Any thread may read them at any time.
+// The metrics of one model's engine since its start. The engine's thread writes each value, or
+// submit() under its lock; any thread may read them.
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <cstdint>
 #include <deque>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/metrics.h"
 
 namespace syrinx {
 
-/// A number with a single writer, which only that writer changes.
-class Counter {
- public:
-  void add(double amount = 1) { value_.store(value() + amount, std::memory_order_relaxed); }
-  double value() const { return value_.load(std::memory_order_relaxed); }
+/// Upper bounds of histograms: of durations and slack in seconds, of batches in sequences or
+/// chunks.
+inline constexpr double kSecondsBounds[] = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02,
+                                            0.03,   0.05,  0.075, 0.1,   0.15, 0.2,
+                                            0.3,    0.5,   1,     2,     5,    10};
+inline constexpr double kSlackBounds[] = {-1,  -0.2, -0.1, -0.05, 0, 0.05, 0.1,
+                                          0.2, 0.5,  1,    2,     5, 10,   30};
+inline constexpr double kBatchBounds[] = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256};
 
- private:
-  std::atomic<double> value_{0};
-};
-
-/// A number that may rise and fall. Any thread.
-class Gauge {
- public:
-  void set(double value) { value_.store(value, std::memory_order_relaxed); }
-  double value() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<double> value_{0};
-};
-
-/// Counts of values in buckets with upper bounds, like Prometheus' histograms.
-class Histogram {
- public:
-  /// `bounds`: upper bounds in rising order; one more bucket counts the values above the last
-  /// bound.
-  explicit Histogram(std::span<const double> bounds)
-      : bounds_(bounds.begin(), bounds.end()), counts_(bounds.size() + 1) {}
-  void observe(double value);
-  std::span<const double> bounds() const { return bounds_; }
-  /// Returns the count of bucket i alone, not cumulative. Bucket bounds().size() counts the values
-  /// above the last bound.
-  uint64_t count(size_t i) const { return counts_[i].load(std::memory_order_relaxed); }
-  double sum() const { return sum_.value(); }
-
- private:
-  std::vector<double> bounds_;
-  std::deque<std::atomic<uint64_t>> counts_;
-  Counter sum_;
-};
-
-/// Counters of one stage.
+/// The metrics of one stage. `device`: device_name() of its device, or "remote".
 struct StageMetrics {
-  explicit StageMetrics(std::string name);
-  std::string stage;
-  std::string device;      ///< device_name() of the stage's device, or "remote"
-  Histogram batch;         ///< sequences or chunks in a batch
-  Histogram step_seconds;  ///< time of a batch
-  Counter units;           ///< rows or frames
-  Counter replayed;        ///< batches that a GPU replayed from a recording (Stream::repeat)
-  Counter recalled;        ///< those of them that ran no code of the stage (Stream::repeat_as)
+  StageMetrics(std::string its_stage, std::string its_device);
+
+  const std::string stage, device;
+  Metrics all;
+  Gauge here{all, "stage_device", "The device that runs a stage; always 1.",
+             metric_label("device", device)};
+  Histogram batch{all, "batch_size", "Sequences or chunks in a batch.", kBatchBounds};
+  Histogram step_seconds{all, "step_seconds", "Time of a batch.", kSecondsBounds};
+  Counter units{all, "units_total", "Work: rows of AR stages, frames of chunk stages."};
+  /// Batches of Stream::repeat(), and those of Stream::repeat_as() among them.
+  Counter replayed{all, "gpu_batches_replayed_total", "Recorded batches that a GPU replayed."};
+  Counter recalled{all, "gpu_batches_recalled_total",
+                   "Replayed batches for which no stage code ran on the host."};
 };
 
-/// All numbers of one model's engine. Any thread may read them.
+/// The metrics of one engine.
 struct EngineMetrics {
-  /// `stages`: the names of the graph's nodes, in order.
-  explicit EngineMetrics(std::span<const std::string> stages);
+  EngineMetrics();
+  /// Appends the metrics of the engine and of its stages, labelled with the model's name.
+  void append_to(std::vector<LabelledMetrics>& lists, std::string_view model) const;
 
-  Counter accepted;
-  std::array<Counter, 5> finished;                          ///< ended requests, by FinishReason
-  Counter rejected_queue, rejected_seats, rejected_client;  ///< refused requests, by reason
-  Gauge running, waiting, streams_capacity, predicted_wait_s;
-  Gauge seats_limit;  ///< limit that SeatLimit set after streams ran dry; 0: no limit
-  /// slowdown: time to the first output as a multiple of the time of a request alone (Slowdown).
-  /// slowdown_at_s: time of that measurement; an idle engine does not update it.
+  Metrics all;
+  Counter accepted{all, "requests_accepted_total", "Accepted requests."};
+  std::deque<Counter> finished;  ///< indexed by FinishReason
+  Counter rejected_queue{all, "requests_rejected_total",
+                         "Requests refused because of a limit, by reason.", R"(reason="wait")"};
+  Counter rejected_seats{all, "requests_rejected_total", "", R"(reason="seats")"};
+  Counter rejected_client{all, "requests_rejected_total", "", R"(reason="client")"};
+  Gauge running{all, "requests_running", "Requests that run (have a seat)."};
+  Gauge waiting{all, "requests_waiting", "Requests that wait to run (for a seat)."};
+  Gauge streams_capacity{all, "streams_capacity",
+                         "Real-time streams that the learned costs allow; 0 while unknown."};
+  Gauge seats_limit{all, "seats_limit",
+                    "Seats allowed after underruns, fewer than the costs allow; 0: no such limit."};
+  /// The measured Slowdown and the time of its measurement, which an idle engine does not update.
   Gauge slowdown, slowdown_at_s;
-  Histogram wait_s;         ///< from submit() to the first step in a batch
-  Histogram first_audio_s;  ///< from submit() to the first delivered samples
-  Histogram first_text_s;   ///< from submit() to the first delivered text
-  Histogram slack_s;        ///< slack of a listener when a chunk arrives; negative: an underrun
-  Histogram underrun_s;     ///< the longest underrun of each request that had one
-  Counter underruns;
-  Gauge pages, pages_free, prefix_pages;
-  Counter prompt_rows, prefix_rows;  ///< rows of prompts; rows of prompts that were in the cache
-  Counter preemptions;
-  Counter audio_s;
-  Counter text_tokens;          ///< tokens of answers
-  Counter drafted, draft_hits;  ///< guesses that ran; guesses that were right
-  Counter busy_s;               ///< time in which executors ran batches
-  Counter background_s;         ///< the part of busy_s that served requests in the background
-  Counter overhead_s;           ///< time in which the engine thread planned, built and committed
-  Counter voices_encoded, voices_failed, voices_rejected;  ///< recordings to be encoded, by result
-  Gauge voices_waiting;                                    ///< recordings being encoded or queued
-  Counter voice_encode_s;                                  ///< time spent on encoding
-  std::deque<StageMetrics> stages;
+  ComputedGauge slowdown_now;  ///< the slowdown, faded since its measurement
+  Gauge predicted_wait_s{all, "predicted_wait_seconds",
+                         "Predicted time until a new request may run."};
+  Histogram wait_s{all, "queue_wait_seconds", "Time from submission to the first step.",
+                   kSecondsBounds};
+  Histogram first_audio_s{all, "first_audio_seconds", "Time from submission to first samples.",
+                          kSecondsBounds};
+  Histogram first_text_s{all, "first_text_seconds", "Time from submission to first token.",
+                         kSecondsBounds};
+  Histogram slack_s{all, "slack_seconds", "Audio that a listener had left when a chunk came.",
+                    kSlackBounds};  ///< negative: an underrun
+  Histogram underrun_s{all, "underrun_seconds", "Longest gap of each request that had gaps.",
+                       kSecondsBounds};
+  Counter underruns{all, "underruns_total",
+                    "Chunks that arrived after the listener had no audio left."};
+  Gauge pages{all, "kv_pages", "Pages of the KV cache."};
+  Gauge pages_free{all, "kv_pages_free", "Available pages."};
+  Gauge prefix_pages{all, "kv_prefix_pages", "Pages that hold reusable prefixes."};
+  Counter prompt_rows{all, "prompt_rows_total", "Prompt rows of all requests."};
+  Counter prefix_rows{all, "prefix_hit_rows_total", "Prompt rows found in the cache."};
+  Counter preemptions{all, "preemptions_total", "Sequences whose pages were taken."};
+  Counter audio_s{all, "audio_seconds_total", "Audio delivered."};
+  Counter text_tokens{all, "text_tokens_total", "Tokens written."};
+  Counter drafted{all, "drafted_tokens_total", "Guessed tokens that steps have checked."};
+  Counter draft_hits{all, "draft_hits_total", "Guessed tokens that were right; each saved a step."};
+  Counter busy_s{all, "executor_busy_seconds_total", "Time in which executors ran batches."};
+  Counter background_s{all, "background_seconds_total",
+                       "Time in which executors ran background batches."};
+  Counter overhead_s{all, "engine_overhead_seconds_total",
+                     "Time in which the engine planned, built and committed batches."};
+  std::deque<StageMetrics> stages;  ///< in the order of the graph's nodes
 };
-
-/// The metrics of a model, and its name.
-struct NamedMetrics {
-  std::string model;
-  const EngineMetrics* metrics = nullptr;
-};
-/// Appends the samples of a histogram in Prometheus' text format, without its HELP and TYPE lines.
-/// `name` lacks the prefix "syrinx_". `labels`: at least one label, as in a="value",b="value".
-void write_histogram(const std::string& name, const Histogram& histogram, const std::string& labels,
-                     std::string& out);
-/// Appends the metrics of all engines in Prometheus' text format (version 0.0.4), every sample with
-/// the label model="...".
-void write_prometheus(std::span<const NamedMetrics> engines, std::string& out);
 
 }  // namespace syrinx

@@ -5,6 +5,7 @@
 
 #include "engine/collector.h"
 #include "engine/engine.h"
+#include "engine/testing/idle.h"
 #include "model/toy/toy.h"
 
 namespace syrinx {
@@ -115,7 +116,7 @@ TEST_F(PartsTest, ManyAtATime) {
     EXPECT_EQ(collector->wait().reason, FinishReason::kStop);
     EXPECT_EQ(collector->next(0), whole);
   }
-  EXPECT_TRUE(engine_.drain(30));
+  EXPECT_TRUE(wait_until_idle(engine_, 30));
 }
 
 TEST_F(PartsTest, OpenedLater) {
@@ -157,7 +158,7 @@ TEST_F(PartsTest, ACancelledPauseEnds) {
   while (heard < static_cast<size_t>(rate_)) heard += collector->next(1).size();
   engine_.cancel(id.value());
   EXPECT_EQ(collector->wait().reason, FinishReason::kCancelled);
-  EXPECT_TRUE(engine_.drain(30));
+  EXPECT_TRUE(wait_until_idle(engine_, 30));
 }
 
 TEST_F(PartsTest, AFaultOfALaterPartIsItsRequests) {

@@ -8,12 +8,6 @@ namespace {
 constexpr size_t kMostKvBytes = size_t{1} << 30, kMostGpuKvBytes = size_t{16} << 30;
 constexpr int kTypicalPositions = 1024;
 
-std::vector<std::string> node_names(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const Node& node : graph.nodes()) names.push_back(node.name);
-  return names;
-}
-
 }  // namespace
 
 int pages_for(const ArStage& ar, const EngineOptions& options) {
@@ -32,18 +26,13 @@ int pages_for(const ArStage& ar, const EngineOptions& options) {
 }
 
 ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOptions& o)
-    : pipeline(std::move(p)),
-      options(o),
-      metrics(node_names(graph())),
-      nodes(pipeline->graph().nodes().size()) {
+    : pipeline(std::move(p)), options(o), nodes(pipeline->graph().nodes().size()) {
   const Graph& g = graph();
   double pages = 0;
   for (size_t n = 0; n < nodes.size(); ++n) {
     const Node& from = g.node(static_cast<int>(n));
     ResidentNode& node = nodes[n];
-    node.name = from.name;
     node.ar = from.ar, node.chunk = from.chunk;
-    node.metrics = &metrics.stages[n];
     if (node.ar) {
       node.remote = node.ar->remote();
       node.pages =
@@ -59,7 +48,8 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
       }
     }
     const Device device = node.ar ? node.ar->device() : node.chunk->device();
-    node.metrics->device = node.remote ? "remote" : device_name(device);
+    node.metrics =
+        &metrics.stages.emplace_back(from.name, node.remote ? "remote" : device_name(device));
   }
   // Goes back from the client along the chunk nodes; computes how many samples a frame yields.
   double samples = 1, width = 1;

@@ -21,7 +21,6 @@ namespace syrinx {
 /// A node of a loaded model: its constants and its learned costs.
 struct ResidentNode {
   // Constants of the node.
-  std::string name;
   const ArStage* ar = nullptr;  ///< null for a chunk node
   const ChunkStage* chunk = nullptr;
   ChunkPolicy policy;            ///< chunk policy of the edge that feeds a chunk node
@@ -41,11 +40,10 @@ struct ResidentNode {
   int slot = 0;  ///< the only slot for the steps of an AR node (split or remote)
 };
 
-/// Counts and load of a model for submit() and drain().
+/// Counts and load of a model for submit().
 struct ModelAdmission {
   int unfinished = 0;                 ///< requests between admission and the end of their Active
   std::map<uint64_t, int> of_client;  ///< number of unfinished requests of each client
-  bool draining = false;
   Load load;
 };
 

@@ -2,7 +2,7 @@
 // pause, stages and states that throw, few pages, few seats, models that leave, batches that come
 // back in any order and clocks that jump. run_plainly() computes the expected output. Each
 // invariant has its own test with its own schedules; a failure names the invariant and the
-// schedule. I13 is tested in voice_queue_test.cc, I14 and I16 in schedules_outputs_test.cc.
+// schedule. I13 is tested in model/pipeline_test.cc, I14 and I16 in schedules_outputs_test.cc.
 // SYRINX_SCHEDULES=10000 sets the number of schedules of each test (./check long); the default is a
 // few hundred.
 #include <gtest/gtest.h>

@@ -38,6 +38,8 @@ LoadedModel::LoadedModel(LoadOptions options, const LoadedModel* beside) : cache
   }
   engine_ = load_engine(options, beside != nullptr ? beside->engine().machine() : nullptr);
   if (!info().speaks) throw LoadError("the model '" + info().model + "' does not speak");
+  if (const VoiceEncoder* encoder = engine_->pipeline().voice_encoder())
+    voices_ = std::make_unique<VoiceQueue>(*encoder);
   const std::string kept = VoiceStore::default_directory();
   if (!kept.empty()) store_ = std::make_unique<VoiceStore>(kept);
 }
@@ -53,10 +55,10 @@ uint32_t LoadedModel::traits() const {
 }
 
 Result<Voice> LoadedModel::learn(Recording recording) const {
-  if (engine_->pipeline().voice_encoder() == nullptr) return cannot_clone(info(), "");
+  if (!voices_) return cannot_clone(info(), "");
   auto promise = std::make_shared<std::promise<Result<Voice>>>();
   auto result = promise->get_future();
-  const auto id = engine_->encode_voice(std::move(recording), 0, [promise](Result<Voice> voice) {
+  const auto id = voices_->encode(std::move(recording), 0, [promise](Result<Voice> voice) {
     promise->set_value(std::move(voice));
   });
   if (!id) return id.error();

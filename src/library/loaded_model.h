@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "voices/voice_cache.h"
+#include "voices/voice_queue.h"
 #include "voices/voice_store.h"
 
 namespace syrinx {
@@ -31,6 +32,7 @@ class LoadedModel {
 
  private:
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<VoiceQueue> voices_;  // null if the model cannot clone a voice
   std::unique_ptr<VoiceStore> store_;
   VoiceCache cache_;
 };

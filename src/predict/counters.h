@@ -2,25 +2,29 @@
 // thread may read them.
 #pragma once
 
-#include <string>
-
-#include "engine/metrics.h"
+#include "base/metrics.h"
 
 namespace syrinx {
 
 struct PredictionCounters {
-  Counter turns, ready;               ///< turns with drafts; turns whose first sentence was ready
-  Counter drafts;                     ///< number of rounds of drafting
-  Counter drafted, accepted, wasted;  ///< numbers of tokens, as in DraftCounts
-  Counter reflections;                ///< number of times that a model judged its draft
-  /// sentences spoken ahead; the number of these that were not used
-  Counter spoken_ahead, spoken_in_vain;
-  /// Estimated seconds of waiting that ready turns saved: the time to write and speak the sentence
-  /// in the background, minus the time until the client heard the answer.
-  Counter saved_s;
+  Metrics all;
+  Counter turns{all, "predict_turns_total", "Questions whose answer was drafted before their end."};
+  Counter ready{all, "predict_ready_total",
+                "Answers whose first audio was ready before the question's end."};
+  Counter drafts{all, "predict_drafts_total", "Rounds of drafting."};
+  // Numbers of tokens, as in DraftCounts.
+  Counter drafted{all, "predict_drafted_tokens_total", "Tokens drafted, each counted once."};
+  Counter accepted{all, "predict_accepted_tokens_total", "Drafted tokens that answers kept."};
+  Counter wasted{all, "predict_wasted_tokens_total", "Drafted tokens that were given up."};
+  Counter reflections{all, "predict_reflections_total",
+                      "Times that a model judged whether a draft still fits."};
+  Counter spoken_ahead{all, "predict_spoken_ahead_total",
+                       "Sentences spoken before the question's end."};
+  Counter spoken_in_vain{all, "predict_spoken_in_vain_total",
+                         "Sentences spoken before the question's end and not used."};
+  /// Seconds of waiting that ready turns saved: the time to write and speak the sentence in the
+  /// background, minus the time until the client heard the answer.
+  Counter saved_s{all, "predict_saved_seconds_total", "Estimated waiting time that was saved."};
 };
-
-/// Appends the counters in Prometheus' text format.
-void write_predictions(const PredictionCounters& counters, std::string& out);
 
 }  // namespace syrinx

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "engine/engine.h"
+#include "engine/testing/idle.h"
 #include "runtime/runtime.h"
 
 namespace {
@@ -109,7 +110,7 @@ TEST_P(SteadyStep, AsksForNoMemory) {
   }
   all_submitted = true;
   all_submitted.notify_all();
-  ASSERT_TRUE(engine->drain(600));
+  ASSERT_TRUE(wait_until_idle(*engine, 600));
   for (const auto& watch : watches) {
     EXPECT_EQ(watch->fault, "");
     EXPECT_EQ(watch->first, watch->last) << "of " << watch->pieces << " pieces";

@@ -245,6 +245,8 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
   if (models.size() > 1) *machine = std::make_shared<Machine>(common.engine);
   std::vector<std::string> names;
   for (const std::string& model : models) names.push_back(model_name(model));
+  const VoiceQueueLimits voices{.max_per_client = common.engine.max_per_client,
+                                .max_wait_s = options.max_encode_wait_s};
   std::vector<ModelSource> out;
   for (const std::string& model : models) {
     LoadOptions load = common;
@@ -259,13 +261,13 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
                     model_name(model), "' get 503"));
     }
     out.push_back({model_name(model),
-                   [load, machine, report, vad, quiet = options.quiet] {
+                   [load, machine, report, vad, voices, quiet = options.quiet] {
                      if (!quiet) report("loading " + load.model);
                      auto engine = load_engine(load, *machine);
                      *machine = engine->machine();
                      wait_for_stages(*engine, report);
                      warm_up(*engine, load.engine.max_batch);
-                     return make_backend(std::move(engine), vad);
+                     return make_backend(std::move(engine), vad, voices);
                    },
                    std::move(trouble), facts_of(load)});
   }

@@ -7,6 +7,7 @@
 #include "cli/line/command.h"
 #include "predict/prediction.h"
 #include "runtime/runtime.h"
+#include "voices/voice_queue.h"
 
 namespace syrinx {
 
@@ -46,6 +47,7 @@ struct ServeOptions {
   bool strict = false;            ///< refuse instructions and SSML that a model lacks
   std::vector<std::string> voice_aliases, model_aliases;  ///< "NAME=VOICE", "NAME=MODEL"
   size_t voice_cache_mib = 256;
+  double max_encode_wait_s = VoiceQueueLimits{}.max_wait_s;  ///< longest wait for encode_voice()
   int max_connections = 1024;
   int max_connections_per_address = 256;
   double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;

@@ -124,7 +124,7 @@ void add_served_voices(CLI::App& app, ServeOptions& serve) {
                  "MiB of memory for recently used cloned voices")
       ->check(between(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--max-encode-wait", serve.load.engine.max_encode_wait_s,
+  app.add_option("--max-encode-wait", serve.max_encode_wait_s,
                  "seconds of predicted wait above which recordings get status 503")
       ->check(at_least(0))
       ->capture_default_str();

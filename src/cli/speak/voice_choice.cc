@@ -13,6 +13,7 @@
 #include "cli/line/progress_line.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "voices/voice_queue.h"
 
 namespace syrinx {
 namespace {
@@ -107,12 +108,15 @@ std::vector<float> read_embedding_file(const std::string& path) {
   return out;
 }
 
-Voice encode_recording(Engine& engine, Recording recording) {
+Voice encode_recording(const Engine& engine, Recording recording) {
+  const VoiceEncoder* encoder = engine.pipeline().voice_encoder();
+  if (encoder == nullptr) throw LoadError(cannot_clone(engine.info(), "ref_audio").message);
   std::promise<Result<Voice>> promise;
+  VoiceQueue queue(*encoder);
   auto result = promise.get_future();
   const double seconds = recording.seconds();
-  const auto id = engine.encode_voice(
-      std::move(recording), 0, [&](Result<Voice> voice) { promise.set_value(std::move(voice)); });
+  const auto id = queue.encode(std::move(recording), 0,
+                               [&](Result<Voice> voice) { promise.set_value(std::move(voice)); });
   if (!id) throw LoadError(id.error().message);
   ProgressLine progress;
   const double began_s = now_s();

@@ -42,7 +42,7 @@ std::unique_ptr<VoiceStore> open_store(const std::string& directory);
 std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechRequest& request);
 
 /// Waits until a recording is encoded; shows progress on a terminal.
-Voice encode_recording(Engine& engine, Recording recording);
+Voice encode_recording(const Engine& engine, Recording recording);
 
 /// Adds the option for the directory of stored voices.
 void add_store(CLI::App& app, std::string& directory);

@@ -45,7 +45,7 @@ inline void expect_clean(ScriptedMachine& machine, size_t accepted) {
   EXPECT_EQ(machine.model().requests, 0);
   for (const ResidentNode& node : machine.model().nodes) {
     if (!node.ar) continue;
-    EXPECT_EQ(node.pages->available(), node.pages->total()) << "I6: pages of " << node.name;
+    EXPECT_EQ(node.pages->available(), node.pages->total()) << "I6: pages of " << node.metrics->stage;
     EXPECT_EQ(node.steps_in_flight, 0);
   }
 }

@@ -145,17 +145,22 @@ Reply metrics_reply(const ServerView& server) {
       static_cast<double>(server.lost_lines));
   add("uptime_seconds", "gauge", "Seconds since the server began to listen.", server.uptime_s);
   add("ready", "gauge", "1 while speech requests are accepted.", is_ready(server) ? 1 : 0);
-  if (server.predictions != nullptr) write_predictions(*server.predictions, reply.body);
-  if (server.turns != nullptr) write_turns(*server.turns, reply.body);
-  if (server.models == nullptr) return reply;
+  std::vector<LabelledMetrics> lists;
+  if (server.predictions != nullptr) lists.push_back({"", &server.predictions->all});
+  if (server.turns != nullptr) lists.push_back({"", &server.turns->all});
+  if (server.models == nullptr) {
+    write_prometheus(lists, reply.body);
+    return reply;
+  }
   const std::vector<ModelTable::Entry> models = server.models->list();
   const ServerLoad load = load_of(*server.models);  // also updates the predicted wait
-  std::vector<NamedMetrics> engines;
   for (const ModelTable::Entry& model : models) {
-    const EngineMetrics* metrics = model.backend ? model.backend->metrics() : nullptr;
-    if (metrics != nullptr) engines.push_back({model.name, metrics});
+    if (!model.backend) continue;
+    if (const auto* engine = model.backend->metrics()) engine->append_to(lists, model.name);
+    if (const auto* voices = model.backend->voice_metrics())
+      lists.push_back({metric_label("model", model.name), &voices->all});
   }
-  write_prometheus(engines, reply.body);
+  write_prometheus(lists, reply.body);
   write_stages(models, reply.body);
   // Metrics that Kubernetes' inference gateway expects of every server, with the names it uses.
   const auto known = [&](const char* name, const char* help, double value) {

@@ -10,8 +10,12 @@ namespace {
 
 class EngineBackend : public Backend {
  public:
-  EngineBackend(std::shared_ptr<Engine> engine, std::shared_ptr<const SileroVad> vad)
-      : engine_(std::move(engine)), recogniser_(recogniser_of(engine_, std::move(vad))) {}
+  EngineBackend(std::shared_ptr<Engine> engine, std::shared_ptr<const SileroVad> vad,
+                VoiceQueueLimits voices)
+      : engine_(std::move(engine)), recogniser_(recogniser_of(engine_, std::move(vad))) {
+    if (const VoiceEncoder* encoder = engine_->pipeline().voice_encoder())
+      voices_ = std::make_unique<VoiceQueue>(*encoder, voices);
+  }
   const PipelineInfo& info() const override { return engine_->pipeline().info(); }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
     return engine_->submit(request, std::move(sink));
@@ -42,9 +46,15 @@ class EngineBackend : public Backend {
     return encoder ? &encoder->info() : nullptr;
   }
   Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done) override {
-    return engine_->encode_voice(std::move(recording), client, std::move(done));
+    if (!voices_) return Backend::encode_voice(std::move(recording), client, std::move(done));
+    return voices_->encode(std::move(recording), client, std::move(done));
   }
-  void cancel_voice(uint64_t id) override { engine_->cancel_voice(id); }
+  void cancel_voice(uint64_t id) override {
+    if (voices_) voices_->cancel(id);
+  }
+  const VoiceMetrics* voice_metrics() const override {
+    return voices_ ? &voices_->metrics() : nullptr;
+  }
   std::shared_ptr<Recogniser> recogniser() const override { return recogniser_; }
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override {
     return engine_->pipeline().voice_of_embedding(embedding);
@@ -53,6 +63,7 @@ class EngineBackend : public Backend {
  private:
   const std::shared_ptr<Engine> engine_;
   const std::shared_ptr<Recogniser> recogniser_;
+  std::unique_ptr<VoiceQueue> voices_;  // null if the pipeline has no encoder
 };
 
 Error cannot_clone(const char* param) {
@@ -74,8 +85,9 @@ Result<Voice> Backend::voice_of_embedding(std::span<const float>) const {
 }
 
 std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine,
-                                      std::shared_ptr<const SileroVad> vad) {
-  return std::make_shared<EngineBackend>(std::move(engine), std::move(vad));
+                                      std::shared_ptr<const SileroVad> vad,
+                                      VoiceQueueLimits voices) {
+  return std::make_shared<EngineBackend>(std::move(engine), std::move(vad), voices);
 }
 
 }  // namespace syrinx

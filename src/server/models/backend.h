@@ -9,6 +9,7 @@
 #include "ears/recogniser.h"
 #include "ears/silero.h"
 #include "engine/engine.h"
+#include "voices/voice_queue.h"
 
 namespace syrinx {
 
@@ -25,18 +26,22 @@ class Backend : public Service {
   virtual const EngineMetrics* metrics() const = 0;
   /// See Pipeline::remote_nodes().
   virtual std::vector<RemoteNode> remote_nodes() const { return {}; }
-  /// See Engine::encode_voice(), cancel_voice() and Pipeline::voice_of_embedding().
+  /// See VoiceQueue and Pipeline::voice_of_embedding().
   virtual const VoiceEncoderInfo* voice_encoder() const { return nullptr; }
   virtual Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done);
   virtual void cancel_voice(uint64_t /*id*/) {}
+  /// Returns the metrics of the encoded recordings; null if the model cannot clone a voice.
+  virtual const VoiceMetrics* voice_metrics() const { return nullptr; }
   /// Returns the model's recogniser, or null. The recogniser stays usable after the backend is
   /// destroyed.
   virtual std::shared_ptr<Recogniser> recogniser() const { return nullptr; }
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 
-/// Makes a Backend of one engine. `vad` is passed to recogniser_of().
+/// Makes a Backend of one engine. `vad` is passed to recogniser_of(); `voices`: limits of
+/// encode_voice().
 std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine,
-                                      std::shared_ptr<const SileroVad> vad = nullptr);
+                                      std::shared_ptr<const SileroVad> vad = nullptr,
+                                      VoiceQueueLimits voices = {});
 
 }  // namespace syrinx

@@ -26,6 +26,7 @@ FakeBackend::FakeBackend(double step_s) : step_s_(step_s) {
   info_.speech.voices = {{"low", "a low tone"}, {"High", "a high tone"}};
   info_.speech.default_voice = "low";
   info_.max_text_bytes = 20'000;
+  metrics_.stages.emplace_back("ar", "cpu");
 }
 
 FakeBackend::~FakeBackend() {
@@ -41,7 +42,7 @@ void FakeBackend::clone() {
   toy_ = make_toy_pipeline({.clones = true});
   info_.family = "toy";
   info_.speech.mixes = true;
-  voices_ = std::make_unique<VoiceQueue>(*toy_->voice_encoder(), metrics_);
+  voices_ = std::make_unique<VoiceQueue>(*toy_->voice_encoder());
 }
 
 const VoiceEncoderInfo* FakeBackend::voice_encoder() const {
@@ -86,8 +87,12 @@ Result<Voice> FakeBackend::voice_of_embedding(std::span<const float> embedding) 
   return toy_ ? toy_->voice_of_embedding(embedding) : Backend::voice_of_embedding(embedding);
 }
 
+const VoiceMetrics* FakeBackend::voice_metrics() const {
+  return voices_ ? &voices_->metrics() : nullptr;
+}
+
 int64_t FakeBackend::encoded() const {
-  return static_cast<int64_t>(metrics_.voices_encoded.value());
+  return voices_ ? static_cast<int64_t>(voices_->metrics().encoded.value()) : 0;
 }
 int64_t FakeBackend::cancelled() const { return cancelled_; }
 

@@ -40,6 +40,7 @@ class FakeBackend : public Backend {
   const VoiceEncoderInfo* voice_encoder() const override;
   Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done) override;
   void cancel_voice(uint64_t id) override;
+  const VoiceMetrics* voice_metrics() const override;
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   /// Gives the model a voice encoder, so that it can clone and mix voices.
@@ -78,7 +79,7 @@ class FakeBackend : public Backend {
   void end(RequestId id, Sink& sink, Outcome outcome);
 
   PipelineInfo info_;
-  EngineMetrics metrics_{std::array<std::string, 1>{"ar"}};
+  EngineMetrics metrics_;
   const double step_s_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

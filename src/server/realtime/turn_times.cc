@@ -3,9 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "base/check.h"
-#include "engine/metrics.h"
-
 namespace syrinx {
 namespace {
 
@@ -14,23 +11,16 @@ constexpr std::array kWaits_s = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0
 
 }  // namespace
 
-TurnMetrics::Waits::Waits()
-    : transcript_s(kWaits_s), first_text_s(kWaits_s), first_audio_s(kWaits_s) {}
-
-void write_turns(const TurnMetrics& turns, std::string& out) {
-  using Waits = TurnMetrics::Waits;
-  const auto add = [&](const char* name, const char* help, Histogram Waits::*part) {
-    out += concat("# HELP syrinx_", name, " ", help, "\n# TYPE syrinx_", name, " histogram\n");
-    write_histogram(name, turns.since_voice.*part, "since=\"voice\"", out);
-    write_histogram(name, turns.since_decision.*part, "since=\"decision\"", out);
-  };
-  add("turn_transcript_seconds", "Time from the end of a spoken turn to its transcript.",
-      &Waits::transcript_s);
-  add("turn_first_text_seconds", "Time from the end of a spoken turn to first text of the answer.",
-      &Waits::first_text_s);
-  add("turn_first_audio_seconds", "Time from the end of a spoken turn to the first sent audio.",
-      &Waits::first_audio_s);
-}
+TurnMetrics::Waits::Waits(Metrics& all, const char* since)
+    : transcript_s(all, "turn_transcript_seconds",
+                   "Time from the end of a spoken turn to its transcript.", kWaits_s,
+                   metric_label("since", since)),
+      first_text_s(all, "turn_first_text_seconds",
+                   "Time from the end of a spoken turn to first text of the answer.", kWaits_s,
+                   metric_label("since", since)),
+      first_audio_s(all, "turn_first_audio_seconds",
+                    "Time from the end of a spoken turn to the first sent audio.", kWaits_s,
+                    metric_label("since", since)) {}
 
 void TurnClock::observe(Histogram TurnMetrics::Waits::*part, const End& end, double now_s) {
   (all_->since_voice.*part).observe(now_s - end.voice_s);

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/metrics.h"
+#include "base/metrics.h"
 #include "server/realtime/realtime_actions.h"
 
 namespace syrinx {
@@ -17,17 +17,17 @@ namespace syrinx {
 /// Waits of all sessions of a process, in seconds. One thread writes them, any thread reads them.
 struct TurnMetrics {
   struct Waits {
-    Waits();
+    Waits(Metrics& all, const char* since);
     Histogram transcript_s;   ///< until the complete transcript, if it has words
     Histogram first_text_s;   ///< until the first text that the model writes
     Histogram first_audio_s;  ///< until the first audio is written to the connection
   };
-  Waits since_voice;     ///< measured from the end of speech: since_decision plus the pause
-  Waits since_decision;  ///< measured from the moment at which a pause ended the turn
+  Metrics all;
+  /// Measured from the end of speech: since_decision plus the pause.
+  Waits since_voice{all, "voice"};
+  /// Measured from the moment at which a pause ended the turn.
+  Waits since_decision{all, "decision"};
 };
-
-/// Appends the metrics in Prometheus' text format.
-void write_turns(const TurnMetrics& turns, std::string& out);
 
 /// Measures the turns of one session. `now_s` of all calls comes from the same clock. Only the
 /// thread that writes the TurnMetrics may use it.

@@ -11,6 +11,7 @@
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "runtime/small_load.h"
+#include "voices/voice_queue.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -49,11 +50,12 @@ TEST(Qwen3TtsBase, ARecordingSpeaksAsWithTheAuthorsPackage) {
     if (!file.find("samples")) continue;
     const View signal = recordings.view(c["recording"]);
     std::promise<Result<Voice>> made;
+    VoiceQueue voices(*server->pipeline().voice_encoder());
     const auto id =
-        server->encode_voice({.samples = {signal.f32(), signal.f32() + signal.count()},
-                              .sample_rate = 24000,
-                              .text = c["said"]},
-                             7, [&](Result<Voice> voice) { made.set_value(std::move(voice)); });
+        voices.encode({.samples = {signal.f32(), signal.f32() + signal.count()},
+                       .sample_rate = 24000,
+                       .text = c["said"]},
+                      7, [&](Result<Voice> voice) { made.set_value(std::move(voice)); });
     ASSERT_TRUE(id.ok()) << id.error().message;
     Result<Voice> voice = made.get_future().get();
     ASSERT_TRUE(voice.ok()) << voice.error().message;

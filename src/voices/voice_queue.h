@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/metrics.h"
 #include "base/thread_pool.h"
-#include "engine/metrics.h"
 #include "model/voice.h"
 
 namespace syrinx {
@@ -29,14 +29,25 @@ struct VoiceQueueLimits {
   double max_wait_s = 30;  ///< longest predicted wait before the encoding begins
 };
 
+/// The metrics of a VoiceQueue.
+struct VoiceMetrics {
+  Metrics all;
+  Counter encoded{all, "voices_total", "Recordings sent to be encoded into voices, by result.",
+                  R"(outcome="encoded")"};
+  Counter failed{all, "voices_total", "", R"(outcome="failed")"};
+  Counter rejected{all, "voices_total", "", R"(outcome="rejected")"};
+  Gauge waiting{all, "voices_waiting", "Recordings being encoded or waiting to be encoded."};
+  Counter encode_s{all, "voice_encode_seconds_total", "Time spent on encoding recordings."};
+};
+
 /// Receives the result once, on the queue's thread, and must not block. kCancelled if cancelled.
 using VoiceDone = std::function<void(Result<Voice>)>;
 
 /// The queue of recordings and the thread that encodes them.
 class VoiceQueue {
  public:
-  /// `encoder` and `metrics` must outlive the queue.
-  VoiceQueue(const VoiceEncoder& encoder, EngineMetrics& metrics, VoiceQueueLimits limits = {});
+  /// `encoder` must outlive the queue.
+  explicit VoiceQueue(const VoiceEncoder& encoder, VoiceQueueLimits limits = {});
   /// Cancels unfinished recordings.
   ~VoiceQueue();
   VoiceQueue(const VoiceQueue&) = delete;
@@ -46,8 +57,7 @@ class VoiceQueue {
   Result<uint64_t> encode(Recording recording, uint64_t client, VoiceDone done);
   /// Cancels a recording after the piece that is being encoded. Ignores unknown ids.
   void cancel(uint64_t id);
-  /// Waits until all recordings are finished. Returns false if timeout_s passes first.
-  bool drain(double timeout_s);
+  const VoiceMetrics& metrics() const { return metrics_; }
 
  private:
   struct Job {
@@ -67,11 +77,11 @@ class VoiceQueue {
   void take_ended(Jobs& ended);
 
   const VoiceEncoder& encoder_;
-  EngineMetrics& metrics_;
+  VoiceMetrics metrics_;
   const VoiceQueueLimits limits_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_, drained_;
+  std::condition_variable changed_;
   Jobs jobs_;  // in order of arrival. Only the thread uses jobs in `turn_`, except their field
                // `cancelled`
   uint64_t next_id_ = 1;

@@ -1,14 +1,14 @@
-#include "engine/voice_queue.h"
+#include "voices/voice_queue.h"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fault.h"
 
 namespace syrinx {
 namespace {
@@ -20,8 +20,8 @@ constexpr double kLearn = 0.3;
 
 }  // namespace
 
-VoiceQueue::VoiceQueue(const VoiceEncoder& encoder, EngineMetrics& metrics, VoiceQueueLimits limits)
-    : encoder_(encoder), metrics_(metrics), limits_(limits) {
+VoiceQueue::VoiceQueue(const VoiceEncoder& encoder, VoiceQueueLimits limits)
+    : encoder_(encoder), limits_(limits) {
   thread_ = std::thread([this] { loop(); });
 }
 
@@ -46,7 +46,7 @@ Result<uint64_t> VoiceQueue::encode(Recording recording, uint64_t client, VoiceD
     mine += job.client == client;
   }
   const auto refuse = [&](std::string why) {
-    metrics_.voices_rejected.add();
+    metrics_.rejected.add();
     return Error{ErrorCode::kOverloaded, std::move(why), {}, std::max(ahead_s, 0.1)};
   };
   if (static_cast<int>(jobs_.size()) >= limits_.max_jobs) {
@@ -67,7 +67,7 @@ Result<uint64_t> VoiceQueue::encode(Recording recording, uint64_t client, VoiceD
                    .recording = std::move(recording),
                    .done = std::move(done),
                    .seconds = seconds});
-  metrics_.voices_waiting.set(static_cast<double>(jobs_.size()));
+  metrics_.waiting.set(static_cast<double>(jobs_.size()));
   changed_.notify_all();
   return id;
 }
@@ -78,12 +78,6 @@ void VoiceQueue::cancel(uint64_t id) {
     if (job.id == id) job.cancelled = true;
   }
   changed_.notify_all();
-}
-
-bool VoiceQueue::drain(double timeout_s) {
-  std::unique_lock lock(mutex_);
-  return drained_.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                           [&] { return jobs_.empty(); });
 }
 
 /// Fills `turn_`: keeps the recordings that have begun. Gives each free place to the client with
@@ -112,29 +106,27 @@ void VoiceQueue::run_turn(StepContext& ctx) {
   const double begin_s = now_s();
   std::vector<VoiceEncoding*> batch;
   for (Job* job : turn_) {
-    try {
+    const auto fault = fault_of([&] {
       if (!job->encoding) {
         job->encoding = encoder_.open(job->recording);
         job->recording.samples = {};  // the encoding does not need them again
       }
       batch.push_back(job->encoding.get());
-    } catch (const std::exception& e) {
-      job->result = Error{ErrorCode::kInternal, e.what()};
-    }
+    });
+    if (fault) job->result = Error{ErrorCode::kInternal, *fault};
   }
-  try {
+  const auto fault = fault_of([&] {
     if (!batch.empty()) encoder_.run(ctx, batch);
     for (Job* job : turn_) {
       if (!job->result && job->encoding->done()) job->result = job->encoding->take();
     }
-  } catch (const std::exception& e) {
-    for (Job* job : turn_) {
-      if (!job->result) job->result = Error{ErrorCode::kInternal, e.what()};
-    }
+  });
+  for (Job* job : turn_) {
+    if (fault && !job->result) job->result = Error{ErrorCode::kInternal, *fault};
   }
   ctx.arena.reset();
   const double spent_s = now_s() - begin_s;
-  metrics_.voice_encode_s.add(spent_s);
+  metrics_.encode_s.add(spent_s);
   for (Job* job : turn_) job->cost_s += spent_s / static_cast<double>(turn_.size());
 }
 
@@ -148,14 +140,13 @@ void VoiceQueue::take_ended(Jobs& ended) {
     } else if (job->result->ok()) {
       const double cost = job->cost_s / job->seconds;
       cost_ = cost_ == 0 ? cost : cost_ + kLearn * (cost - cost_);
-      metrics_.voices_encoded.add();
+      metrics_.encoded.add();
     } else {
-      metrics_.voices_failed.add();
+      metrics_.failed.add();
     }
     ended.splice(ended.end(), jobs_, job);
   }
-  metrics_.voices_waiting.set(static_cast<double>(jobs_.size()));
-  if (jobs_.empty()) drained_.notify_all();
+  metrics_.waiting.set(static_cast<double>(jobs_.size()));
 }
 
 void VoiceQueue::loop() {
