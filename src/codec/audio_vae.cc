@@ -150,15 +150,8 @@ View AudioVaeDecoder::run_pass(StepContext& ctx, std::span<const LatentJob> jobs
 }
 
 void AudioVaeDecoder::move_to(Device device) {
-  head_.move_to(device);
-  syrinx::move_to(device, spread_);
-  for (Block& block : blocks_) {
-    syrinx::move_to(device, block.gain);
-    syrinx::move_to(device, block.bias);
-    block.raise.move_to(device);
-  }
-  tail_act_.move_to(device);
-  tail_.move_to(device);
+  syrinx::move_to(device, head_, spread_, tail_act_, tail_);
+  for (Block& block : blocks_) syrinx::move_to(device, block.gain, block.bias, block.raise);
 }
 
 size_t AudioVaeDecoder::bytes() const {

@@ -14,10 +14,7 @@ Snake load_snake(const Weights& scope, int64_t channels) {
   return snake;
 }
 
-void Snake::move_to(Device device) {
-  syrinx::move_to(device, alpha);
-  syrinx::move_to(device, inv_alpha);
-}
+void Snake::move_to(Device device) { syrinx::move_to(device, alpha, inv_alpha); }
 
 void snake(StepContext& ctx, const View& x, const Snake& act, const View& out) {
   syrinx::snake(ctx, x, act.alpha, act.inv_alpha, ChannelAxis::kLast, out);
@@ -89,13 +86,9 @@ View Raise::run(StepContext& ctx, StreamPass& pass, const View& x) const {
 }
 
 void Raise::move_to(Device device) {
-  act.move_to(device);
-  up.move_to(device);
-  for (ResidualUnit& unit : units) {
-    for (Snake* snake : {&unit.act1, &unit.act2}) snake->move_to(device);
-    unit.conv.move_to(device);
-    syrinx::move_to(device, unit.mix);
-  }
+  syrinx::move_to(device, act, up);
+  for (ResidualUnit& unit : units)
+    syrinx::move_to(device, unit.act1, unit.act2, unit.conv, unit.mix);
 }
 
 size_t Raise::bytes() const {

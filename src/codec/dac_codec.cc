@@ -44,16 +44,9 @@ DacCodecState DacCodec::open(uint64_t seed) const {
   return state;
 }
 
-void DacCodec::move_to(Device device) {
-  syrinx::move_to(device, project_);
-  decoder_.move_to(device);
-}
+void DacCodec::move_to(Device device) { syrinx::move_to(device, project_, decoder_); }
 
-size_t DacCodec::bytes() const {
-  size_t sum = project_.bytes() + decoder_.bytes();
-  for (const Tensor& table : codebooks_) sum += table.bytes();
-  return sum;
-}
+size_t DacCodec::bytes() const { return bytes_of(project_, decoder_, codebooks_); }
 
 View DacCodec::dequantise(StepContext& ctx, std::span<const int32_t> codes) const {
   const int64_t q = config_.codebooks, dim = config_.codebook_dim;

@@ -233,23 +233,16 @@ void DacDecoder::delay_rows(StepContext& ctx, std::span<const Part> parts, size_
 }
 
 void DacDecoder::move_to(Device device) {
-  const auto move_snake = [&](Snake& act) {
-    syrinx::move_to(device, act.alpha);
-    syrinx::move_to(device, act.inv_alpha);
-  };
-  head_.move_to(device);
-  tail_.move_to(device);
-  syrinx::move_to(device, spread_);
+  const auto move_snake = [&](Snake& act) { syrinx::move_to(device, act.alpha, act.inv_alpha); };
+  syrinx::move_to(device, head_, tail_, spread_);
   move_snake(tail_act_);
   for (Block& block : blocks_) {
     move_snake(block.act);
-    block.up.move_to(device);
-    syrinx::move_to(device, block.noise);
+    syrinx::move_to(device, block.up, block.noise);
     for (ResidualUnit& unit : block.units) {
       move_snake(unit.act1);
       move_snake(unit.act2);
-      unit.conv.move_to(device);
-      syrinx::move_to(device, unit.mix);
+      syrinx::move_to(device, unit.conv, unit.mix);
     }
   }
 }

@@ -121,23 +121,13 @@ View FishCodec::run_pass(StepContext& ctx, std::span<const CodecJob> jobs, Codec
 }
 
 void FishCodec::move_to(Device device) {
-  syrinx::move_to(device, project_);
-  transformer_.move_to(device);
-  for (Upsample& stage : upsample_) {
-    stage.up.move_to(device);
-    stage.mix.move_to(device);
-  }
-  head_.move_to(device);
-  for (causal::Raise& block : blocks_) block.move_to(device);
-  tail_act_.move_to(device);
-  tail_.move_to(device);
+  syrinx::move_to(device, project_, transformer_, head_, blocks_, tail_act_, tail_);
+  for (Upsample& stage : upsample_) syrinx::move_to(device, stage.up, stage.mix);
 }
 
 size_t FishCodec::bytes() const {
-  size_t sum = project_.bytes() + transformer_.bytes() + head_.bytes() + tail_.bytes();
-  for (const Tensor& book : codebooks_) sum += book.bytes();
-  for (const Upsample& stage : upsample_) sum += stage.up.bytes() + stage.mix.bytes();
-  for (const causal::Raise& block : blocks_) sum += block.bytes();
+  size_t sum = bytes_of(project_, transformer_, head_, tail_, codebooks_, blocks_);
+  for (const Upsample& stage : upsample_) sum += bytes_of(stage.up, stage.mix);
   return sum;
 }
 

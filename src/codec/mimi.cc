@@ -128,30 +128,19 @@ View MimiDecoder::dequantise(StepContext& ctx, std::span<const CodecJob> jobs,
 }
 
 void MimiDecoder::move_to(Device device) {
-  for (Tensor& table : codebooks_) syrinx::move_to(device, table);
+  syrinx::move_to(device, codebooks_, semantic_out_, acoustic_out_, network_);
   tables_.assign(codebooks_.begin(), codebooks_.end());
-  syrinx::move_to(device, semantic_out_);
-  syrinx::move_to(device, acoustic_out_);
-  network_.move_to(device);
 }
 
 size_t MimiDecoder::bytes() const {
-  size_t sum = semantic_out_.bytes() + acoustic_out_.bytes() + network_.bytes();
-  for (const Tensor& table : codebooks_) sum += table.bytes();
-  return sum;
+  return bytes_of(semantic_out_, acoustic_out_, network_, codebooks_);
 }
 
 void MimiLatentDecoder::move_to(Device device) {
-  upsample_.move_to(device);
-  transformer_.move_to(device);
-  head_.move_to(device);
-  tail_.move_to(device);
+  syrinx::move_to(device, upsample_, transformer_, head_, tail_);
   for (Block& block : blocks_) {
     block.up.move_to(device);
-    for (MimiResidualUnit& unit : block.units) {
-      unit.conv.move_to(device);
-      syrinx::move_to(device, unit.mix);
-    }
+    for (MimiResidualUnit& unit : block.units) syrinx::move_to(device, unit.conv, unit.mix);
   }
 }
 

@@ -92,19 +92,12 @@ View MossCodec::dequantise(StepContext& ctx, std::span<const CodecJob> jobs,
 
 void MossCodec::move_to(Device device) {
   syrinx::move_to(device, project_);
-  for (MossBlockNet& block : blocks_) {
-    syrinx::move_to(device, block.in);
-    block.net.move_to(device);
-    syrinx::move_to(device, block.out);
-  }
+  for (MossBlockNet& block : blocks_) syrinx::move_to(device, block.in, block.net, block.out);
 }
 
 size_t MossCodec::bytes() const {
-  size_t sum = project_.bytes();
-  for (const Tensor& book : codebooks_) sum += book.bytes();
-  for (const MossBlockNet& block : blocks_) {
-    sum += block.in.bytes() + block.net.bytes() + block.out.bytes();
-  }
+  size_t sum = bytes_of(project_, codebooks_);
+  for (const MossBlockNet& block : blocks_) sum += bytes_of(block.in, block.net, block.out);
   return sum;
 }
 

@@ -41,24 +41,12 @@ void Qwen3Codec::run(StepContext& ctx, std::span<const CodecJob> jobs) const {
 }
 
 void Qwen3Codec::move_to(Device device) {
-  const auto move_snake = [&](Snake& act) {
-    syrinx::move_to(device, act.alpha);
-    syrinx::move_to(device, act.inv_beta);
-  };
-  for (Tensor& table : codebooks_) syrinx::move_to(device, table);
-  embedding_.move_to(device);
+  const auto move_snake = [&](Snake& act) { syrinx::move_to(device, act.alpha, act.inv_beta); };
+  syrinx::move_to(device, codebooks_, embedding_);
   set_tables();
-  for (PackedLinear* linear : {&first_out_, &rest_out_, &in_proj_, &out_proj_}) {
-    syrinx::move_to(device, *linear);
-  }
+  syrinx::move_to(device, first_out_, rest_out_, in_proj_, out_proj_, transformer_, head_, tail_);
   if (!config_.code2wav) pre_conv_.move_to(device);
-  transformer_.move_to(device);
-  for (Upsample& stage : upsample_) {
-    stage.up.move_to(device);
-    stage.mix.move_to(device);
-  }
-  head_.move_to(device);
-  tail_.move_to(device);
+  for (Upsample& stage : upsample_) syrinx::move_to(device, stage.up, stage.mix);
   move_snake(tail_act_);
   for (Block& block : blocks_) {
     move_snake(block.act);
@@ -66,8 +54,7 @@ void Qwen3Codec::move_to(Device device) {
     for (ResidualUnit& unit : block.units) {
       move_snake(unit.act1);
       move_snake(unit.act2);
-      unit.conv.move_to(device);
-      syrinx::move_to(device, unit.mix);
+      syrinx::move_to(device, unit.conv, unit.mix);
     }
   }
 }

@@ -173,17 +173,11 @@ View SigmaVaeDecoder::run_pass(StepContext& ctx, std::span<const LatentJob> jobs
 }
 
 void SigmaVaeDecoder::move_to(Device device) {
-  first_.move_to(device);
-  last_.move_to(device);
+  syrinx::move_to(device, first_, last_);
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (i > 0) stages_[i].raise.move_to(device);
-    for (Block& block : stages_[i].blocks) {
-      block.norm.move_to(device);
-      block.mlp_norm.move_to(device);
-      block.mixer.move_to(device);
-      syrinx::move_to(device, block.up);
-      syrinx::move_to(device, block.down);
-    }
+    for (Block& block : stages_[i].blocks)
+      syrinx::move_to(device, block.norm, block.mlp_norm, block.mixer, block.up, block.down);
   }
 }
 

@@ -218,18 +218,11 @@ View VoxtralCodec::dequantise(StepContext& ctx, std::span<const CodecJob> jobs,
 }
 
 void VoxtralCodec::move_to(Device device) {
-  first_.move_to(device);
+  syrinx::move_to(device, first_, nets_, last_);
   for (CausalConvTranspose1d& raise : raises_)
     if (raise.bytes() > 0) raise.move_to(device);
-  for (StreamDecoder& net : nets_) net.move_to(device);
-  last_.move_to(device);
 }
 
-size_t VoxtralCodec::bytes() const {
-  size_t sum = table_.bytes() + first_.bytes() + last_.bytes();
-  for (const CausalConvTranspose1d& raise : raises_) sum += raise.bytes();
-  for (const StreamDecoder& net : nets_) sum += net.bytes();
-  return sum;
-}
+size_t VoxtralCodec::bytes() const { return bytes_of(table_, first_, last_, raises_, nets_); }
 
 }  // namespace syrinx

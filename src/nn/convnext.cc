@@ -16,12 +16,7 @@ ConvNeXt::ConvNeXt(const ConvNeXtConfig& c, const Weights& weights, WeightType t
                              weights.f32("gamma", {c.channels}), type);
 }
 
-void ConvNeXt::move_to(Device device) {
-  depthwise_.move_to(device);
-  norm_.move_to(device);
-  syrinx::move_to(device, up_);
-  syrinx::move_to(device, down_);
-}
+void ConvNeXt::move_to(Device device) { syrinx::move_to(device, depthwise_, norm_, up_, down_); }
 
 void ConvNeXt::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
   int64_t rows = 0;

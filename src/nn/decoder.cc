@@ -60,10 +60,7 @@ void Decoder::Norm::operator()(StepContext& ctx, const View& x, const View& out)
   }
 }
 
-void Decoder::Norm::move_to(Device device) {
-  rms.move_to(device);
-  layer.move_to(device);
-}
+void Decoder::Norm::move_to(Device device) { syrinx::move_to(device, rms, layer); }
 
 Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType type) {
   const DecoderNames& names = c.names;
@@ -171,25 +168,18 @@ LayerKind Decoder::kind_of(int block) const {
 size_t Decoder::bytes() const {
   size_t total = 0;
   for (const Block& b : blocks_) {
-    total += b.qkv.bytes() + b.o.bytes() + b.up.bytes() + b.down.bytes() + b.moe.bytes();
-    total += b.cross_q.bytes() + b.cross_kv.bytes() + b.cross_o.bytes();
+    total += bytes_of(b.qkv, b.o, b.up, b.down, b.moe, b.cross_q, b.cross_kv, b.cross_o);
   }
   return total;
 }
 
 void Decoder::move_to(Device device) {
   for (Block& b : blocks_) {
-    for (Norm* norm : {&b.attention_norm, &b.mlp_norm, &b.attention_after, &b.mlp_after})
-      norm->move_to(device);
-    for (PackedLinear* linear : {&b.qkv, &b.o, &b.up, &b.down, &b.cross_q, &b.cross_kv, &b.cross_o})
-      syrinx::move_to(device, *linear);
-    b.moe.move_to(device);
-    b.q_norm.move_to(device);
-    b.k_norm.move_to(device);
-    b.cross_norm.move_to(device);
+    syrinx::move_to(device, b.attention_norm, b.mlp_norm, b.attention_after, b.mlp_after, b.qkv,
+                    b.o, b.up, b.down, b.moe, b.q_norm, b.k_norm);
+    syrinx::move_to(device, b.cross_norm, b.cross_q, b.cross_kv, b.cross_o);
   }
-  final_.move_to(device);
-  syrinx::move_to(device, slopes_);
+  syrinx::move_to(device, final_, slopes_);
   if (config_.rotary) rope_ = rope_.on_device(device);
   if (config_.local_rope) local_rope_ = local_rope_.on_device(device);
 }

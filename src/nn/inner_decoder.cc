@@ -25,15 +25,9 @@ InnerDecoder::InnerDecoder(const DecoderConfig& config, const Weights& sets, Wei
   for (int i = 0; i < count; ++i) sets_.emplace_back(config, sets.scope(std::to_string(i)), type);
 }
 
-void InnerDecoder::move_to(Device device) {
-  for (Decoder& set : sets_) set.move_to(device);
-}
+void InnerDecoder::move_to(Device device) { syrinx::move_to(device, sets_); }
 
-size_t InnerDecoder::bytes() const {
-  size_t sum = 0;
-  for (const Decoder& set : sets_) sum += set.bytes();
-  return sum;
-}
+size_t InnerDecoder::bytes() const { return bytes_of(sets_); }
 
 size_t InnerDecoder::scratch_bytes(int emits) const {
   return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));

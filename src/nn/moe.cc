@@ -93,12 +93,10 @@ void Moe::move_to(Device device) {
                            " experts for a row; a GPU can use ", ExpertTable::kMostChosen, " of ",
                            ExpertTable::kMost, ": use --device cpu"));
   }
-  for (PackedLinear* linear : {&router_, &shared_gate_, &shared_.up, &shared_.down})
-    syrinx::move_to(device, *linear);
+  syrinx::move_to(device, router_, shared_gate_, shared_.up, shared_.down);
   std::vector<const PackedLinear*> up, down;
   for (Expert& expert : experts_) {
-    syrinx::move_to(device, expert.up);
-    syrinx::move_to(device, expert.down);
+    syrinx::move_to(device, expert.up, expert.down);
     up.push_back(&expert.up);
     down.push_back(&expert.down);
   }

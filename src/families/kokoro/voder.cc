@@ -310,9 +310,14 @@ void Voder::move_to(Device device) {
 }
 
 size_t Voder::bytes() const {
-  size_t sum = bytes_of(shared_, encode_, text_in_, last_, pitch_, energy_, decode_);
-  for (const Stage& stage : stages_)
-    sum += bytes_of(stage.up, stage.source_in, stage.source, stage.blocks);
+  size_t sum = shared_.bytes() + encode_.bytes() + text_in_.bytes() + last_.bytes();
+  for (const auto* blocks : {&pitch_, &energy_, &decode_}) {
+    for (const StyledBlock& block : *blocks) sum += block.bytes();
+  }
+  for (const Stage& stage : stages_) {
+    sum += stage.up.bytes() + stage.source_in.bytes() + stage.source.bytes();
+    for (const SnakeBlock& block : stage.blocks) sum += block.bytes();
+  }
   return sum;
 }
 
