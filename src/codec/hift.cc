@@ -10,8 +10,9 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kFilterFrames = 32;  // frames per pass; limits the scratch (~100 KB a frame)
-constexpr float kLastLeak = 0.01f;     // torch's default slope, used before the last convolution
+// Frames per pass; limits the scratch (~100 KB a frame). On a GPU, a pass has some 450 launches.
+constexpr int64_t kFilterFrames = 32, kGpuFrames = 256;
+constexpr float kLastLeak = 0.01f;  // torch's default slope, used before the last convolution
 constexpr float kMostMagnitude = 1e2f;
 
 }  // namespace
@@ -20,9 +21,10 @@ void Hift::run(StepContext& ctx, const View& mel, bool last, const HiftNoise& no
                HiftState& state, std::vector<float>& out) const {
   const int64_t frames = mel.shape[0];
   expect_shape("hift mel", mel, {frames, config_.mel});
+  const int64_t most = device() == Device::kCpu ? kFilterFrames : kGpuFrames;
   int64_t begin = 0;
   do {
-    const int64_t end = std::min(begin + kFilterFrames, frames);
+    const int64_t end = std::min(begin + most, frames);
     Arena::Mark mark(ctx.arena), host_mark(ctx.host);
     run_piece(ctx, mel.slice(begin, end), last && end == frames, noise, state, out);
     begin = end;

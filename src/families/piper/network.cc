@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kPieceFrames = 128;  // frames of all streams per pass, to limit the scratch
 constexpr int64_t kLanePiece = 32;     // frames of one stream per pass
+constexpr int64_t kGpuPieces = 4;      // a GPU takes this many times as many, for fewer launches
 constexpr int64_t kCachedFrames = 8;   // frames per generator call that fit the CPU's cache
 
 /// The next frames of N streams; one lane (row_batch.h) per stream. The arenas of a step own it.
@@ -144,7 +145,8 @@ void Network::speak(StepContext& ctx, std::span<const FrameJob> jobs) const {
 void Network::speak_pieces(StepContext& ctx, std::span<const FrameJob> jobs) const {
   const std::span piece = take_array<FrameJob>(ctx, std::ssize(jobs));
   const int64_t lanes = std::max<int64_t>(1, std::ssize(jobs));
-  const int64_t most = std::clamp<int64_t>(kPieceFrames / lanes, 4, kLanePiece);
+  const int64_t scale = device() == Device::kCpu ? 1 : kGpuPieces;
+  const int64_t most = std::clamp<int64_t>(scale * kPieceFrames / lanes, 4, scale * kLanePiece);
   bool more = !jobs.empty();
   for (int64_t begin = 0; more; begin += most) {
     more = false;
