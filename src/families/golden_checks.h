@@ -8,67 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "io/golden_samples.h"
-#include "io/safetensors.h"
 #include "kernels/sample.h"
 #include "model/step_runner.h"
 
 namespace syrinx {
-
-/// Returns the samples that a chunk stage makes from a sequence's first `frames` frames in one
-/// call. `last`: the stream ends with these frames.
-inline std::vector<float> samples_of(const ChunkStage& stage, const Sequence& sequence,
-                                     std::span<const int32_t> codes, int frames, bool last,
-                                     StepContext& ctx) {
-  const auto stream = open_stream(stage, sequence);
-  std::vector<float> samples(static_cast<size_t>(frames * stage.out_width()));
-  ChunkJob job;
-  job.state = stream.get();
-  job.codes = codes.first(static_cast<size_t>(frames * stage.in_width()));
-  job.fresh = frames;
-  job.last = last;
-  job.out = samples;
-  stage.run(ctx, std::span(&job, 1));
-  return samples;
-}
-
-/// Compares the samples made from a golden's first `count` "frames" with the golden's "samples".
-inline void expect_golden_samples(const ChunkStage& stage, const Sequence& sequence,
-                                  const Safetensors& golden, int count, StepContext& ctx) {
-  const GoldenSamples want(golden);
-  const std::vector<float> got =
-      samples_of(stage, sequence, ints(golden.view("frames")), count, true, ctx);
-  ASSERT_EQ(want.count(), std::ssize(got));
-  EXPECT_LT(want.distance(got), 1e-5f);
-}
-
-/// Compares the samples that a stage makes of a golden's "latents" with its "samples", to `bound`
-/// (relative): made in one call, and `cut` frames at a time. A golden may have only the first ones.
-inline void expect_golden_samples_of_latents(const ChunkStage& stage, const Safetensors& golden,
-                                             int cut, float bound, StepContext& ctx) {
-  const View want = golden.view("samples");
-  const int frames = static_cast<int>(want.count()) / stage.out_width();
-  std::vector<float> whole;
-  for (const int each : {frames, 1, cut}) {
-    const auto stream = stage.open({});
-    std::vector<float> got(static_cast<size_t>(want.count()));
-    for (int at = 0; at < frames; at += each) {
-      const int n = std::min(each, frames - at);
-      ChunkJob job;
-      job.state = stream.get();
-      job.values = floats(golden.view("latents").slice(at, at + n));
-      job.fresh = n;
-      job.out = std::span(got).subspan(static_cast<size_t>(at * stage.out_width()),
-                                       static_cast<size_t>(n * stage.out_width()));
-      stage.run(ctx, std::span(&job, 1));
-    }
-    if (each == frames) {
-      whole = got;
-      EXPECT_LT(relative(got, floats(want)), bound);
-    }
-    EXPECT_EQ(got, whole) << each << " frames at a time";
-  }
-}
 
 /// Checks that a sentence is ready once the first letter of the next sentence has arrived.
 inline void expect_a_sentence_to_be_taken(Sequence& state) {

@@ -2,7 +2,6 @@
 // rows, logits, greedy frames, samples, and the probabilities of sampled ids.
 #include "families/golden_checks.h"
 #include "families/golden_models.h"
-#include "families/s3/fixture.h"
 #include "families/spoken/codec_lm.h"
 
 namespace syrinx {
@@ -133,27 +132,6 @@ TEST_P(GoldenParity, PromptsLogitsAndGreedyFrames) {
   RecordProperty("worst_inner_logits", std::to_string(worst_inner * 1e6) + "e-6");
 }
 
-TEST_P(GoldenParity, Samples) {
-  const auto width = static_cast<size_t>(model_->graph().links()[0].stage->in_width());
-  float worst = 0;
-  int compared = 0;
-  for (const GoldenCase& c : cases_) {
-    if (!c.golden->find("samples")) continue;
-    const GoldenSamples want(*c.golden);
-    Runner runner(*model_);
-    const auto frames = static_cast<size_t>(want.count() / samples_a_frame(*model_));
-    const std::vector<float> got = through_chunk_stages(
-        model_->graph(), *runner.open(c.request).state,
-        std::span(c.frames).first(std::min(frames * width, c.frames.size())), runner.context());
-    ASSERT_EQ(std::ssize(got), want.count()) << c.name;
-    worst = worse(worst, want.distance(got));
-    ++compared;
-  }
-  EXPECT_EQ(compared > 0, GetParam().samples > 0);
-  EXPECT_LE(worst, GetParam().samples);
-  RecordProperty("worst_samples", std::to_string(worst * 1e6) + "e-6");
-}
-
 TEST_P(GoldenParity, DrawsFollowTheAuthorsChances) {
   const std::string path = golden_path(GetParam(), "sampling.safetensors");
   if (!is_file(path)) return;  // this model has no file in tests/parity/sampling
@@ -164,6 +142,7 @@ TEST_P(GoldenParity, DrawsFollowTheAuthorsChances) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenParity, testing::ValuesIn(kGoldenModels), golden_name);
+INSTANTIATE_TEST_SUITE_P(Cloned, GoldenParity, testing::ValuesIn(kClonedGoldenModels), golden_name);
 
 }  // namespace
 }  // namespace syrinx

@@ -140,6 +140,98 @@ TEST_P(SpeakingModels, DescribeThemselves) {
   EXPECT_EQ(speech.context, row->context);
 }
 
+/// How a model draws codes if a request sets nothing, and the bound of a short text. The values are
+/// those of the authors' programs and of the checkpoints' configs.
+struct Drawing {
+  const char* name;    ///< of a row of golden_models.h
+  const char* first;   ///< of code 0: the settings that differ from those of SampleParams
+  const char* others;  ///< of the later codes of a step, if any; null: the same
+  int steps;           ///< bound of "Hello there."
+  float guidance = 0;  ///< scale; 0: none
+};
+
+/// Returns the settings that differ from those of SampleParams.
+std::string settings(const SampleParams& p) {
+  std::string out;
+  const auto add = [&](const char* name, auto value, auto usual) {
+    if (value != usual) out += concat(out.empty() ? "" : " ", name, " ", value);
+  };
+  const SampleParams usual;
+  add("temperature", p.temperature, usual.temperature);
+  add("top_k", p.top_k, usual.top_k);
+  add("top_p", p.top_p, usual.top_p);
+  add("min_p", p.min_p, usual.min_p);
+  add("penalty", p.repetition_penalty, usual.repetition_penalty);
+  add("window", p.penalty_window, usual.penalty_window);
+  add("ras_window", p.ras_window, usual.ras_window);
+  add("ras_repeats", p.ras_repeats, usual.ras_repeats);
+  add("ras_temperature", p.ras_temperature, usual.ras_temperature);
+  add("ras_top_p", p.ras_top_p, usual.ras_top_p);
+  for (const auto& [name, set] : {std::pair{"min_p_first", p.min_p_first},
+                                  {"penalty_last", p.penalty_last},
+                                  {"penalty_each", p.penalty_each},
+                                  {"filter_first", p.filter_first}}) {
+    if (set) out += concat(out.empty() ? "" : " ", name);
+  }
+  return out;
+}
+
+constexpr Drawing kDrawings[] = {
+    {"orpheus", "temperature 0.6 top_p 0.8 penalty 1.3", "", 1960},
+    {"higgs", "temperature 0.8 top_k 30 top_p 0.8", nullptr, 467},
+    {"csm", "temperature 0.96 top_k 50", "temperature 0.9 top_k 40", 260},
+    {"csm_taught", "temperature 0.96 top_k 50", "temperature 0.9 top_k 40", 260},
+    {"fish_speech", "top_k 30 top_p 0.9 ras_window 10 ras_top_p 0.9 filter_first",
+     "top_k 30 top_p 0.9 filter_first", 423},
+    {"opuslm", "temperature 0.8 top_k 30", nullptr, 543},
+    {"zonos", "min_p 0.1 penalty 3 window 2 penalty_each", nullptr, 718, 2.f},
+    {"chatterbox", "temperature 0.8 min_p 0.05 penalty 1.2 min_p_first", "", 303, 1.5f},
+    {"chatterbox_multilingual", "temperature 0.8 min_p 0.05 penalty 2 min_p_first", "", 303, 1.5f},
+    {"chatterbox_turbo", "temperature 0.8 top_k 1000 top_p 0.95 penalty 1.2 penalty_last", "", 372},
+    {"chatterbox_turbo_wide", "temperature 0.8 top_k 1000 top_p 0.95 penalty 1.2 penalty_last", "",
+     472},
+    {"cosyvoice2", "top_k 25 top_p 0.8 ras_window 10", "", 121},
+    {"cosyvoice3", "top_k 25 top_p 0.8 ras_window 10", "", 121},
+    {"cosyvoice3_wide", "top_k 25 top_p 0.8 ras_window 10", "", 121},
+    {"moss_tts", "temperature 0.8 top_k 30 top_p 0.6 penalty 1.1 window 50", nullptr, 200},
+    {"moss_tts_shapes", "temperature 0.8 top_k 30 top_p 0.6 penalty 1.1 window 50", nullptr, 200},
+    {"voxtral_tts", "temperature 0", nullptr, 221},
+    {"voxtral_tts_other", "temperature 0", nullptr, 221},
+    {"voxcpm2", "temperature 0", "", 52},
+    {"pocket_tts", "temperature 0", "", 59},
+    {"pocket_tts_small", "temperature 0", "", 59},
+    {"vibevoice", "temperature 0", "", 80, 1.5f},
+    {"vibevoice_shapes", "temperature 0", "", 80, 1.5f},
+    {"omnivoice", "temperature 0", "", 32},
+    {"omnivoice_shapes", "temperature 0", "", 32},
+    {"qwen3_tts", "temperature 0.9 top_k 50 penalty 1.05", "temperature 0.9 top_k 50", 200},
+    {"qwen3_tts_projected", "temperature 0.9 top_k 50 penalty 1.05", "temperature 0.9 top_k 50",
+     200},
+};
+
+TEST_P(SpeakingModels, DrawAsTheAuthorsDo) {
+  const auto row = std::ranges::find(kDrawings, std::string_view(GetParam().name),
+                                     [](const Drawing& each) { return each.name; });
+  ASSERT_NE(row, std::end(kDrawings));
+  SpeechRequest request = say("Hello there.");
+  const auto state = open_only(*model_, request);
+  EXPECT_EQ(settings(state->sampling(0)), row->first);
+  if (model_->graph().ar().traits().vocab.size() > 1) {
+    EXPECT_EQ(settings(state->sampling(1)), row->others ? row->others : row->first);
+  }
+  EXPECT_EQ(state->max_steps(), row->steps);
+  EXPECT_EQ(state->guidance().value_or(0), row->guidance);
+  if (!info_.offers.has("inner_temperature")) return;
+  request.sampling.temperature = 0.7f;
+  request.sampling.inner_temperature = 0.3f, request.sampling.inner_top_k = 5;
+  request.sampling.inner_top_p = 0.5f;
+  const auto own = open_only(*model_, request);
+  EXPECT_EQ(own->sampling(0).temperature, 0.7f);
+  EXPECT_EQ(own->sampling(1).temperature, 0.3f);
+  EXPECT_EQ(own->sampling(1).top_k, 5);
+  EXPECT_EQ(own->sampling(1).top_p, 0.5f);
+}
+
 TEST_P(SpeakingModels, LateTextThatNeverComesIsRefused) {
   if (info_.speech.late_text == LateText::kNone) return;
   SpeechRequest request = say(" ");

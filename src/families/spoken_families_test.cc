@@ -3,30 +3,15 @@
 // what only one family does are in its folder.
 #include <gtest/gtest.h>
 
-#include "families/chatterbox/pipeline.h"
-#include "families/chatterbox_turbo/pipeline.h"
-#include "families/cosyvoice2/pipeline.h"
-#include "families/csm/pipeline.h"
-#include "families/family.h"
-#include "families/fish_speech/pipeline.h"
 #include "families/golden_models.h"
-#include "families/higgs/pipeline.h"
-#include "families/opuslm/pipeline.h"
-#include "families/orpheus/pipeline.h"
-#include "families/qwen3_tts/pipeline.h"
-#include "families/voxtral_tts/pipeline.h"
-#include "families/zonos/fixture.h"
-#include "families/zonos/pipeline.h"
+#include "families/spoken/codec_lm.h"
 #include "model/step_runner.h"
 
 namespace syrinx {
 namespace {
 
 struct SpokenFamily {
-  const char* name;
-  std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
-  const char* checkpoint;   ///< folder below the build's parity folder
-  int tables;               ///< number of tables of its AR stage
+  const char* name;         ///< of a row of kGoldenModels
   size_t long_text = 1000;  ///< bytes of a text that is spoken in at least three segments
   bool guided = false;
   /// Adds frames whose last code is `last` to a request, as a voice or as context. Null: the model
@@ -36,10 +21,6 @@ struct SpokenFamily {
   int late_segments = 2;  ///< least number of segments of the late text
   int32_t spoken = -1;    ///< a code that is spoken; -1: the test takes one from the rule
 };
-
-std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
-  return std::make_shared<zonos::Zonos>(spec, zonos::letters);
-}
 
 void hear_csm(SpeechRequest& request, int32_t last) {
   std::vector<int32_t> codes(7 * 6, 5);
@@ -53,32 +34,23 @@ void hear_higgs(SpeechRequest& request, int32_t last) {
 }
 
 constexpr SpokenFamily kSpokenFamilies[] = {
-    {"orpheus", load_as<orpheus::Orpheus>, "orpheus/golden/checkpoint", 1, 1000, false, nullptr, 0},
-    {"higgs", load_as<higgs::Higgs>, "higgs/golden/checkpoint", 9, 1000, false, hear_higgs, 33},
-    {"csm", load_as<csm::Csm>, "csm/golden/taught/checkpoint", 7, 1000, false, hear_csm, 0, 3},
-    {"fish_speech", load_as<fish_speech::FishSpeech>, "fish_speech/golden/checkpoint", 11, 4500},
-    {"opuslm", load_as<opuslm::OpusLm>, "opuslm/golden/checkpoint", 9, 1000, true},
-    {"zonos", load_zonos, "zonos/golden/checkpoint", 10, 1000, true},
-    {"cosyvoice2", load_as<cosyvoice2::CosyVoice2>, "cosyvoice2/golden/checkpoint", 3},
-    {"cosyvoice3", load_as<cosyvoice2::CosyVoice2, cosyvoice2::kThirdEdition>,
-     "cosyvoice3/golden/checkpoint", 3, 1000, false, nullptr, -1, 2, 3},
-    {"chatterbox", load_as<chatterbox::Chatterbox>, "chatterbox/golden/checkpoint", 4, 1000, true},
-    {"chatterbox_multilingual", load_as<chatterbox::Chatterbox, chatterbox::kMultilingualEdition>,
-     "chatterbox_multilingual/golden/checkpoint", 4, 1000, true},
-    {"chatterbox_turbo", load_as<chatterbox_turbo::ChatterboxTurbo>,
-     "chatterbox_turbo/golden/checkpoint", 2, 1000},
-    {"voxtral_tts", load_as<voxtral_tts::VoxtralTts>, "voxtral_tts/golden/small/checkpoint", 38,
-     1000, false, nullptr, 1},
-    {"qwen3_tts", load_as<qwen3_tts::Qwen3Tts>, "qwen3_tts/golden/projected/checkpoint", 9, 9000,
-     false, nullptr, 142},
+    {.name = "orpheus", .end = 0},
+    {.name = "higgs", .hear = hear_higgs, .end = 33},
+    {.name = "csm_taught", .hear = hear_csm, .end = 0, .late_segments = 3},
+    {.name = "fish_speech", .long_text = 4500},
+    {.name = "opuslm", .guided = true},
+    {.name = "zonos", .guided = true},
+    {.name = "cosyvoice2"},
+    {.name = "cosyvoice3", .spoken = 3},
+    {.name = "chatterbox", .guided = true},
+    {.name = "chatterbox_multilingual", .guided = true},
+    {.name = "chatterbox_turbo"},
+    {.name = "voxtral_tts", .end = 1},
+    {.name = "qwen3_tts_projected", .long_text = 9000, .end = 142},
 };
 
 class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
  protected:
-  SpokenFamilies()
-      : model_(GetParam().load(
-            {std::string(SYRINX_BINARY_DIR "/parity/") + GetParam().checkpoint, "tiny"})) {}
-
   static SpeechRequest say(const std::string& text) {
     SpeechRequest request;
     request.say.text = text;
@@ -134,7 +106,7 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
   std::vector<Row> rows_of(const Sequence& state, int count, bool companion = false) const {
     std::vector<Row> rows;
     for (int pos = 0; pos < count; ++pos) {
-      std::vector<int32_t> ids(static_cast<size_t>(GetParam().tables));
+      std::vector<int32_t> ids(static_cast<size_t>(tables_));
       const GivenRow vector = row_of(state, pos, companion, ids);
       rows.emplace_back(std::move(ids), std::vector<float>(vector.begin(), vector.end()));
     }
@@ -150,7 +122,10 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
     return frames_.size() / static_cast<size_t>(model_->graph().links()[0].stage->in_width());
   }
 
-  std::shared_ptr<const Pipeline> model_;
+  const std::shared_ptr<const Pipeline> model_ = load_golden(
+      *std::ranges::find(kGoldenModels, std::string_view(GetParam().name),
+                         [](const GoldenModel& each) { return std::string_view(each.name); }));
+  const int tables_ = dynamic_cast<const CodecLm&>(model_->graph().ar()).tables();
   std::vector<int32_t> frames_;
 };
 

@@ -14,7 +14,7 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
-#include "model/step_runner.h"
+#include "model/run_streams.h"
 
 namespace syrinx::bagpiper {
 
@@ -100,48 +100,6 @@ inline std::vector<Case> load_cases() {
     cases.push_back(std::move(c));
   }
   return cases;
-}
-
-/// Returns the rows that the tower's stage makes from a request's recordings. Each recording is one
-/// window.
-inline std::vector<float> rows_of(const Bagpiper& model, StepContext& ctx, const Opened& opened) {
-  const TowerStage& stage = model.hearing();
-  const auto stream = open_stream(stage, opened.sequence());
-  std::vector<float> out;
-  std::span<const float> rest = opened.samples;
-  for (const Heard& heard : static_cast<const State&>(opened.sequence()).heard()) {
-    const int64_t frames = stage.frames(heard.samples);
-    std::vector<float> rows(static_cast<size_t>(frames * stage.most_out() * stage.out_width()));
-    ChunkJob job;
-    job.state = stream.get();
-    job.values = rest.first(static_cast<size_t>(frames * stage.in_width()));
-    job.fresh = static_cast<int>(frames);
-    job.out = rows;
-    stage.run(ctx, std::span(&job, 1));
-    out.insert(out.end(), rows.begin(), rows.begin() + int64_t{job.made} * stage.out_width());
-    rest = rest.subspan(job.values.size());
-  }
-  return out;
-}
-
-/// Opens a track and passes it the rows of its recordings.
-inline Track hear(const Bagpiper& model, Runner& runner, const SpeechRequest& request) {
-  Track track;
-  auto result = model.open(request);
-  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
-  if (!result.ok()) return track;
-  Opened opened = result.take();
-  const std::vector<float> rows = rows_of(model, runner.context(), opened);
-  track.state = opened.only();
-  if (rows.empty()) return track;
-  const FrameType type = model.hearing().out();
-  EXPECT_TRUE(
-      track.state
-          ->take(
-              State::kHearing,
-              {.type = type, .count = std::ssize(rows) / type.width, .floats = rows, .last = true})
-          .ok());
-  return track;
 }
 
 }  // namespace syrinx::bagpiper

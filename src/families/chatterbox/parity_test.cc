@@ -77,24 +77,11 @@ TEST(ChatterboxParity, DegreesOfEmotion) {
   EXPECT_TRUE(std::equal(asked, asked + other.rows.shape().count(), other.rows.f32()));
 }
 
-TEST(Chatterbox, PublishedDefaults) {
-  SpeechRequest request;
-  request.say.text = "Hello.";
-  const auto state = model().open(request).take().only();
-  const SampleParams& p = state->sampling(0);
-  EXPECT_FLOAT_EQ(p.temperature, 0.8f);
-  EXPECT_FLOAT_EQ(p.min_p, 0.05f);
-  EXPECT_FLOAT_EQ(p.top_p, 1);
-  EXPECT_FLOAT_EQ(p.repetition_penalty, 1.2f);
-  EXPECT_TRUE(p.min_p_first);
-  EXPECT_FLOAT_EQ(*state->guidance(), 1.5f);
-  EXPECT_EQ(state->history(0).size(), 1u);
-}
-
 TEST(Chatterbox, CodesThatAreNoTokensAreNotSpoken) {
   SpeechRequest request;
   for (int i = 0; i < 12; ++i) request.say.text += "The quick brown fox jumps over the lazy dog. ";
   const auto state = model().open(request).take().only();
+  EXPECT_EQ(state->history(0).size(), 1u) << "the start of speech";
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   StepOutput out(frames, words);

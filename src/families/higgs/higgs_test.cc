@@ -79,17 +79,8 @@ TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
   EXPECT_EQ(said_.size(), 10u * kC) << "frames before the end";
 }
 
-TEST_F(HiggsTest, DefaultsAndBounds) {
+TEST_F(HiggsTest, BoundsIncludeTheTailOfThePattern) {
   SpeechRequest r = plain("Hello there.");
-  const auto state = open(r);
-  const SampleParams& params = state->sampling(3);
-  EXPECT_EQ(params.temperature, 0.8f);
-  EXPECT_EQ(params.top_k, 30);
-  EXPECT_EQ(params.top_p, 0.8f);
-  EXPECT_EQ(params.min_p, 0.f);
-  EXPECT_EQ(params.repetition_penalty, 1.f);
-  EXPECT_GT(state->max_steps(), 250);
-  EXPECT_LT(state->max_steps(), 1200);
   r.terms.max_frames = 5, r.terms.ignore_stop = true;
   const auto bounded = open(r);
   EXPECT_EQ(bounded->max_steps(), 5 + kC - 1);
@@ -241,21 +232,6 @@ TEST_F(HiggsTest, RefusesWhatItCannotSay) {
   const Status checked = check_request(model_.info(), r);
   ASSERT_FALSE(checked);
   EXPECT_NE(checked.error().message.find("<|emotion:sadness|>"), std::string::npos);
-
-  const auto refused = [&](std::shared_ptr<Voice> voice) {
-    SpeechRequest v = request("Hello.");
-    v.voice.data = std::move(voice);
-    const Error error = refusal(v);
-    EXPECT_EQ(error.param, "voice");
-    return error.message;
-  };
-  EXPECT_NE(refused(voice_of(frames(2, 32), kC)).find("code 32 must be from 0 to 31"),
-            std::string::npos);
-  EXPECT_NE(refused(voice_of(frames(2, -1), kC)).find("-1"), std::string::npos);
-  EXPECT_NE(refused(voice_of(frames(2), 4)).find("[frames, 8]"), std::string::npos);
-  EXPECT_NE(refused(voice_of({}, kC)).find("[frames, 8]"), std::string::npos);
-  EXPECT_NE(refused(voice_of(frames(1025), kC)).find("at most 1024"), std::string::npos);
-  EXPECT_NE(refused(voice_of(frames(2), kC, "<|sfx:no|>")).find("<|sfx:no|>"), std::string::npos);
 }
 
 TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
@@ -268,8 +244,6 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
     return syrinx::encode(encoder, each);
   };
   const auto heard = encode(recording);
-  EXPECT_EQ(heard->family, kFamily);
-  EXPECT_NEAR(heard->seconds, 1.02, 0.01);
   const Safetensors golden(golden_file("encoder.safetensors"));
   const std::vector<int32_t> codes = ints(golden.view("codes_24500"));
   EXPECT_EQ(ints(*heard->find("codes")), codes);
@@ -284,30 +258,6 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
   r.voice.data = encode(told);
   given.voice.data = voice_of(codes, kC, told.text);
   EXPECT_EQ(ids(r), ids(given)) << "with its words";
-  Recording wrong = recording;
-  for (const size_t seconds : {0, 61}) {
-    wrong.samples.resize(seconds * 24000);
-    EXPECT_EQ(check_recording(encoder.info(), wrong).error().message,
-              concat("the recording lasts ", seconds, " s; this model needs 1 s to 60 s"));
-  }
-  // A recording at another rate is resampled to the codec's rate, as in the authors' program.
-  Recording other = recording, same = recording;
-  other.sample_rate = 16000;
-  same.samples = resampled(other.samples, 16000, 24000, Resampling::kHann);
-  EXPECT_EQ(ints(*encode(other)->find("codes")), ints(*encode(same)->find("codes")));
-}
-
-TEST(HiggsLoading, WithoutAnEncoderVoicesAreGiven) {
-  const CheckpointCopy copy(golden_file("checkpoint"));
-  EditableSafetensors edited(copy.dir.path("model.safetensors"));
-  const std::string codec = "tied.embedding.modality_embeddings.0.model.";
-  for (const char* part : {"fc.weight", "fc.bias"}) {
-    ASSERT_EQ(edited.header().erase(codec + part), 1u) << part;
-  }
-  edited.write(copy.dir.path("model.safetensors"));
-  const Higgs model({copy.dir.path(), "x"});
-  EXPECT_EQ(model.voice_encoder(), nullptr);
-  EXPECT_NE(model.info().speech.no_cloning.find("fc.*"), std::string::npos);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(KyutaiStt, CodesOfTheRecording) {
       // In the layout of transformers, Mimi does not hear the frame of the code before the
       // recording; generate() encodes the end of the silence, but does not read its codes.
       const bool whole = name != "transformers";
-      const std::span<const float> samples(stream.samples);
+      const std::span<const float> samples(stream.encoder.values);
       const std::vector<int32_t> codes =
           stage.encoder().encode(bench.ctx, samples.subspan(size_t(whole ? 0 : stage.in_width())));
       const int64_t heard = stage.encoder().config().codebooks, all = want.shape[1];

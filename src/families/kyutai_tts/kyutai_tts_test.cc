@@ -2,9 +2,10 @@
 // codes, steps of words, samples. Codes have the same bits for any pieces of text and in any batch.
 #include "base/worst.h"
 #include "families/checkpoint_copy.h"
-#include "families/golden_checks.h"
 #include "families/kyutai_tts/fixture.h"
 #include "io/expect_fault.h"
+#include "io/golden_samples.h"
+#include "model/run_streams.h"
 
 namespace syrinx::kyutai_tts {
 namespace {
@@ -113,14 +114,15 @@ TEST_P(KyutaiTtsParity, SamplesOfCodes) {
   for (const auto& c : cases_) {
     const Safetensors want = golden(c);
     if (!want.find("samples")) continue;
-    const auto& stage = *model_.graph().links()[0].stage;
+    const ChunkStage& stage = *model_.graph().links()[0].stage;
     const GoldenSamples samples(want);
     const int frames = static_cast<int>(samples.count()) / stage.out_width();
     const auto state = open_only(model_, request_of(c));
     const std::vector<int32_t> codes = ints(want.view("frames"));
     const auto some = std::span(codes).first(size_t(frames * stage.in_width()));
-    EXPECT_LT(samples.distance(samples_of(stage, *state, some, frames, false, runner.context())),
-              2e-5f);
+    EXPECT_LT(
+        samples.distance(through_chunk_stages(model_.graph(), *state, some, runner.context())),
+        2e-5f);
     ++compared;
   }
   EXPECT_EQ(compared, 1);
@@ -249,19 +251,6 @@ TEST_F(KyutaiTtsTest, FramesHaveALimit) {
   while (!track.finished) runner.step(track);
   EXPECT_FALSE(track.ended);
   EXPECT_EQ(track.frames.size(), 90u * 8);
-}
-
-TEST(KyutaiTts, RandomWeightsSpeak) {
-  for (const WeightType type : {WeightType::kF32, WeightType::kQ8, WeightType::kQ4}) {
-    const KyutaiTts model({golden_path("small/checkpoint"), "x", type, true});
-    SpeechRequest request;
-    request.say.text = "Hello.";
-    request.voice.name = "anna.wav";
-    Runner runner(model);
-    Track track = runner.open(request);
-    for (int i = 0; i < 22; ++i) runner.step(track);
-    EXPECT_EQ(track.frames.size(), 4u * 8) << weight_type_name(type);
-  }
 }
 
 TEST(TextMachine, WaitsForTheWordsThatAStepReads) {

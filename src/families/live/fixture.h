@@ -15,7 +15,7 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
-#include "model/step_runner.h"
+#include "model/run_streams.h"
 
 namespace syrinx::live {
 
@@ -56,16 +56,17 @@ struct Stream {
   Stream(const Pipeline& model, int delay = -1) : Stream(model, listening(model, delay)) {}
   Stream(const Pipeline& model, const SpeechRequest& request) {
     Opened opened = model.open(request).take();
-    samples = opened.samples;
-    const Node& node = model.graph().nodes()[0];
+    encoder.values = opened.samples;
+    encoder.closed = false;
     sequence = opened.only();
-    state = node.chunk->open(node.chunk->bundle(*sequence));
+    encoder.state = open_stream(*model.graph().node(0).chunk, *sequence);
   }
 
   /// Appends samples; `last`: and ends the stream, with the last frame filled up.
   void hear(std::span<const float> more, int frame, bool last, int64_t tail = 0) {
+    std::vector<float>& samples = encoder.values;
     samples.insert(samples.end(), more.begin(), more.end());
-    closed = last;
+    encoder.closed = last;
     if (!last) return;
     const auto each = static_cast<size_t>(frame);
     samples.resize((samples.size() + each - 1) / each * each + static_cast<size_t>(tail));
@@ -73,53 +74,14 @@ struct Stream {
 
   /// Runs all streams in one batch until the stage needs more samples.
   static void run(const Pipeline& model, std::span<Stream* const> streams) {
-    const ChunkStage& stage = *model.graph().nodes()[0].chunk;
-    const ChunkPolicy& policy = model.graph().edges()[0].policy;
-    const int hop = stage.in_width();
     fixture::Bench bench(2);
-    for (;;) {
-      std::vector<ChunkJob> jobs;
-      std::vector<Stream*> owners;
-      std::vector<std::vector<float>> outs(streams.size());
-      for (Stream* s : streams) {
-        const int64_t all = std::ssize(s->samples) / hop, waiting = all - s->taken;
-        WaitingFrames frames;
-        frames.values = std::span(s->samples).subspan(static_cast<size_t>(s->taken * hop));
-        frames.closed = s->closed;
-        const int fresh = waiting > 0 ? stage.cut(*s->state, frames, 1) : 0;
-        if (fresh == 0) continue;
-        ChunkJob job;
-        job.state = s->state.get();
-        job.left = static_cast<int>(std::min<int64_t>(s->taken, policy.left));
-        job.fresh = job.made = fresh;
-        job.ahead = static_cast<int>(std::min<int64_t>(waiting - fresh, policy.lookahead));
-        job.last = s->closed && fresh + job.ahead == waiting;
-        job.values = std::span(s->samples)
-                         .subspan(static_cast<size_t>((s->taken - job.left) * hop),
-                                  static_cast<size_t>((job.left + fresh + job.ahead) * hop));
-        std::vector<float>& out = outs[jobs.size()];
-        out.resize(static_cast<size_t>(fresh * stage.out_width()));
-        job.out = out;
-        s->taken += fresh;
-        jobs.push_back(job);
-        owners.push_back(s);
-      }
-      if (jobs.empty()) return;
-      stage.run(bench.ctx, jobs);
-      for (size_t j = 0; j < jobs.size(); ++j) {
-        const auto made = jobs[j].out.first(static_cast<size_t>(jobs[j].made * stage.out_width()));
-        owners[j]->rows.insert(owners[j]->rows.end(), made.begin(), made.end());
-      }
-      bench.arena.reset();
-    }
+    std::vector<StageStream*> all;
+    for (Stream* each : streams) all.push_back(&each->encoder);
+    run_streams(bench.ctx, *model.graph().node(0).chunk, model.graph().edges()[0].policy, all);
   }
 
   std::unique_ptr<Sequence> sequence;
-  std::unique_ptr<StreamState> state;
-  std::vector<float> samples;  // samples received so far
-  int64_t taken = 0;           // number of frames taken so far
-  bool closed = false;
-  std::vector<float> rows;
+  StageStream encoder;
 };
 
 /// Returns the rows of streams that run in one batch; stream i gets `each[i]` samples at a time.
@@ -139,7 +101,7 @@ inline std::vector<std::vector<float>> rows_of(const Pipeline& model,
   for (bool more = true; more;) {
     more = false;
     for (size_t i = 0; i < samples.size(); ++i) {
-      if (all[i]->closed) continue;
+      if (all[i]->encoder.closed) continue;
       const size_t count = std::min(each[i], samples[i].size() - at[i]);
       const bool last = at[i] + count == samples[i].size();
       all[i]->hear(std::span(samples[i]).subspan(at[i], count), frame, last, tail);
@@ -149,7 +111,7 @@ inline std::vector<std::vector<float>> rows_of(const Pipeline& model,
     Stream::run(model, all);
   }
   std::vector<std::vector<float>> out;
-  for (const Stream* stream : all) out.push_back(stream->rows);
+  for (const Stream* stream : all) out.push_back(stream->encoder.out);
   return out;
 }
 

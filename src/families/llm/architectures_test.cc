@@ -9,7 +9,7 @@
 #include "io/expect_fault.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "model/step_runner.h"
+#include "model/same_steps.h"
 
 namespace syrinx::llm {
 namespace {
@@ -59,18 +59,10 @@ TEST_P(LlmKind, GivesThePromptsLogitsAndTokensOfTransformers) {
 }
 
 TEST_P(LlmKind, GivesTheSameBitsInABatchAndInChunks) {
-  Runner alone(model_), together(model_, 2);
-  SpeechRequest other = prompt();
-  other.say.text = "Why?";
-  Track single = alone.open(prompt()), first = together.open(prompt()),
-        second = together.open(other);
-  Track* rows[] = {&second, &first};
-  for (int step = 0; step < 30; ++step) together.step(rows, 5);
-  for (int step = 0; step < 10; ++step) alone.step(single);
-  const size_t common = std::min(single.logits.size(), first.logits.size());
-  ASSERT_GE(common, 5u);
-  for (size_t step = 0; step < common; ++step)
-    EXPECT_EQ(single.logits[step], first.logits[step]) << step;
+  std::vector<SpeechRequest> requests{prompt(), prompt()};
+  requests[1].say.text = "Why?";
+  expect_same_alone_and_in_a_batch(model_, requests, 5);
+  expect_a_dropped_cache_made_again(model_, requests[0]);
 }
 
 TEST_P(LlmKind, WritesChatsAsItsTemplateDoes) {

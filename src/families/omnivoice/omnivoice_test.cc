@@ -5,6 +5,7 @@
 #include "families/family_fixture.h"
 #include "families/omnivoice/fixture.h"
 #include "families/omnivoice/length.h"
+#include "model/run_streams.h"
 
 namespace syrinx::omnivoice {
 namespace {
@@ -18,34 +19,9 @@ class OmniVoiceTest : public FamilyTest<OmniVoice> {
   size_t frames_of(const SpeechRequest& request) const {
     return spoken_frames(model_, request).size() / kC;
   }
-  std::vector<float> samples_of(std::span<const int32_t> frames, const Sequence& state,
-                                std::span<const int> chunks) const {
-    const ChunkStage& stage = *model_.graph().links()[0].stage;
-    const int ahead = model_.graph().links()[0].policy.lookahead;
-    const auto stream = open_stream(stage, state);
-    ThreadPool pool(1);
-    Workspace work(pool, Device::kCpu);
-    std::vector<float> out;
-    const int all = static_cast<int>(std::ssize(frames) / kC);
-    for (int at = 0, i = 0; at < all; ++i) {
-      int fresh = std::min(chunks[static_cast<size_t>(i) % chunks.size()], all - at);
-      if (all - at - fresh < ahead) fresh = all - at;
-      const int window = std::min(all - at, fresh + ahead);
-      std::vector<float> made(static_cast<size_t>(fresh * stage.out_width()));
-      ChunkJob job{
-          .state = stream.get(),
-          .codes = frames.subspan(static_cast<size_t>(at * kC), static_cast<size_t>(window * kC)),
-          .fresh = fresh,
-          .ahead = window - fresh,
-          .last = at + window == all,
-          .out = made,
-          .made = fresh};
-      work.reset();
-      stage.run(work.context(), std::span(&job, 1));
-      out.insert(out.end(), made.begin(), made.end());
-      at += fresh;
-    }
-    return out;
+  std::vector<float> samples_of(std::span<const int32_t> frames, const Sequence& state) const {
+    Passes passes(model_);
+    return through_chunk_stages(model_.graph(), state, frames, passes.context());
   }
 };
 
@@ -260,21 +236,15 @@ TEST_F(OmniVoiceTest, AVoiceSetsPaceAndLevel) {
             estimated_frames("Hello there, how are you?", {"Hello there.", 60}, 1));
   EXPECT_EQ(state->gain(), 0.5f);
   EXPECT_EQ(state_of(model_, plain("Hello."))->gain(), 1);
-  request.voice.data = heard_voice(std::vector<int32_t>(8, 32), kC, "x", 0.1f);
-  EXPECT_EQ(refusal(request).param, "voice") << "a mask is not a code";
-  request.voice.data = voice_of_frames("omnivoice", std::vector<int32_t>(8, 1), kC, "x");
-  EXPECT_EQ(refusal(request).param, "voice") << "a voice without its level";
 }
 
-TEST_F(OmniVoiceTest, FadesAndGainDoNotDependOnChunks) {
+TEST_F(OmniVoiceTest, SamplesHaveTheVoicesLevelAndFades) {
   SpeechRequest request = plain("Hello there.");
   request.voice.data = heard_voice(std::vector<int32_t>(20 * kC, 5), kC, "Hello", 0.05f);
   const std::vector<int32_t> frames = spoken_frames(model_, request);
   const auto quiet = state_of(model_, request), usual = state_of(model_, plain("Hello."));
-  const std::vector<float> whole = samples_of(frames, *quiet, std::vector{1000});
-  for (const std::vector<int>& chunks : {std::vector{1}, {4, 16}, {3, 1, 7}})
-    EXPECT_TRUE(samples_of(frames, *quiet, chunks) == whole);
-  std::vector<float> loud = samples_of(frames, *usual, std::vector{4});
+  const std::vector<float> whole = samples_of(frames, *quiet);
+  std::vector<float> loud = samples_of(frames, *usual);
   for (float& x : loud) x *= 0.5f;
   EXPECT_LT(relative(loud, whole), 1e-6f);
   EXPECT_EQ(whole.front(), 0);

@@ -5,6 +5,7 @@
 #include "codec/piece_runner.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "families/opuslm/fixture.h"
+#include "model/run_streams.h"
 
 namespace syrinx::opuslm {
 namespace {
@@ -37,44 +38,16 @@ class OpusLmHearing : public testing::Test {
   }
   static Error refusal(const OpusLm& model, const SpeechRequest& r) { return refusal_of(model, r); }
   /// Returns the hearing stage's rows, computed in steps of `step` frames.
-  std::vector<float> heard(const OpusLm& model, const Opened& opened, int step = 1) {
-    const ChunkStage& stage = *model.graph().nodes()[0].chunk;
-    const auto stream = open_stream(stage, opened.sequence());
+  static std::vector<float> heard(const OpusLm& model, const Opened& opened, int step) {
     fixture::Bench bench(1);
-    const int64_t width = stage.in_width(), total = std::ssize(opened.samples) / width;
-    EXPECT_EQ(total * width, std::ssize(opened.samples));
-    std::vector<float> out, buffer;
-    for (int64_t at = 0; at < total;) {
-      const int64_t fresh = std::min<int64_t>(step, total - at);
-      buffer.assign(static_cast<size_t>(fresh * stage.most_out() * stage.out_width()), -1.f);
-      ChunkJob job;
-      job.state = stream.get();
-      job.values = std::span(opened.samples).subspan(at * width, fresh * width);
-      job.fresh = static_cast<int>(fresh);
-      job.last = at + fresh == total;
-      job.out = buffer;
-      job.made = static_cast<int>(fresh * stage.most_out());
-      const Arena::Mark mark(bench.ctx.arena);
-      stage.run(bench.ctx, std::span(&job, 1));
-      out.insert(out.end(), buffer.begin(), buffer.begin() + job.made * stage.out_width());
-      at += fresh;
-    }
-    return out;
+    return heard_rows(bench.ctx, model.graph(), opened, step);
   }
   /// Opens a sequence and passes it the rows of its recordings.
   std::unique_ptr<Sequence> open(const OpusLm& model, const SpeechRequest& r) {
-    auto made = model.open(r);
-    EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
-    Opened opened = made.take();
-    const std::vector<float> rows = heard(model, opened);
-    std::unique_ptr<Sequence> state = opened.only();
-    EXPECT_FALSE(state->ready());
-    const FrameType type{Flow::kRows, kStreams};
-    const Frames frames{
-        .type = type, .count = std::ssize(rows) / kStreams, .floats = rows, .last = true};
-    EXPECT_TRUE(state->take(Answer::kHearing, frames).ok());
-    EXPECT_TRUE(state->ready());
-    return state;
+    Runner runner(model);
+    Track track = hear(model, runner, r);
+    EXPECT_TRUE(track.state->ready());
+    return std::move(track.state);
   }
   static std::vector<int32_t> input(const Sequence& state, int row) {
     std::vector<int32_t> ids(kStreams);

@@ -122,22 +122,6 @@ TEST_F(PocketTest, AVoiceOfAFileIsSharedAndItsKeysDiffer) {
   EXPECT_EQ(d[1], d[2]) << "rows of the same numbers";
 }
 
-TEST_F(PocketTest, RefusesVoicesThatDoNotFit) {
-  const auto fault = [&](const std::shared_ptr<Voice>& data) {
-    SpeechRequest r = request("hello");
-    r.voice.data = data;
-    return refusal(r).message;
-  };
-  auto wrong = voice(4);
-  wrong->tensors.at("rows").f32()[3] = NAN;
-  EXPECT_NE(fault(wrong).find("not finite"), std::string::npos);
-  wrong->tensors.at("rows") = Tensor({4, 7}, DType::kF32);
-  EXPECT_NE(fault(wrong).find("\"rows\" f32 [frames, 48]"), std::string::npos) << fault(wrong);
-  wrong->tensors.clear();
-  EXPECT_NE(fault(wrong).find("\"rows\""), std::string::npos);
-  EXPECT_NE(fault(voice(2048)).find("too long"), std::string::npos);
-}
-
 /// Tests the error messages for changed copies of the checkpoint.
 class PocketFaults : public testing::Test, protected CheckpointCopy {
  protected:

@@ -13,6 +13,7 @@
 #include "families/voice_chat/hearing_answer.h"
 #include "io/file.h"
 #include "model/past_context.h"
+#include "model/run_streams.h"
 #include "text/languages.h"
 
 namespace syrinx::qwen3_asr {
@@ -50,32 +51,6 @@ SpeechRequest request_of(const Qwen3Asr& model, const ordered_json& c) {
   return request;
 }
 
-/// Returns the tower's rows for a recording, made by the graph's stage.
-std::vector<float> heard_rows(const Qwen3Asr& model, const SpeechRequest& request) {
-  const Opened opened = model.open(request).take();
-  const ChunkStage& stage = *model.graph().node(0).chunk;
-  const auto stream = stage.open(stage.bundle(opened.sequence()));
-  fixture::Bench bench;
-  std::vector<float> rows;
-  const int width = stage.in_width(), out = stage.out_width();
-  const int frames = static_cast<int>(std::ssize(opened.samples)) / width;
-  for (int at = 0; at < frames;) {
-    const WaitingFrames waiting{.values = std::span(opened.samples).subspan(size_t(at) * width)};
-    const int fresh = stage.cut(*stream, waiting, 1), left = at > 0 ? 1 : 0;
-    const int ahead = std::min(1, frames - at - fresh);
-    std::vector<float> made(static_cast<size_t>(fresh) * stage.most_out() * out);
-    ChunkJob job{.state = stream.get(), .left = left, .fresh = fresh};
-    job.values = std::span(opened.samples)
-                     .subspan(size_t(at - left) * width, size_t(left + fresh + ahead) * width);
-    job.out = made;
-    stage.run(bench.ctx, {&job, 1});
-    bench.arena.reset();
-    rows.insert(rows.end(), made.begin(), made.begin() + int64_t(job.made) * out);
-    at += fresh;
-  }
-  return rows;
-}
-
 /// Compares prompt, logits and greedy ids with the authors'. The prompt runs whole or in parts.
 TEST(Qwen3AsrParity, TranscriptsAreTheAuthors) {
   for (const std::string layout : kLayouts) {
@@ -86,15 +61,7 @@ TEST(Qwen3AsrParity, TranscriptsAreTheAuthors) {
       const int prompt = c["prompt"], steps = c["steps"];
       for (const int chunk : {1 << 20, 7}) {
         Runner runner(model(layout));
-        const SpeechRequest request = request_of(model(layout), c);
-        Track track = runner.open(request);
-        ASSERT_TRUE(track.state);
-        const std::vector<float> rows = heard_rows(model(layout), request);
-        const int width = model(layout).graph().node(0).chunk->out_width();
-        EXPECT_FALSE(track.state->ready());
-        ASSERT_TRUE(track.state->take(
-            HearingAnswer::kHearing,
-            {{Flow::kRows, width}, std::ssize(rows) / width, {}, rows, {}, true}));
+        Track track = hear(model(layout), runner, request_of(model(layout), c));
         expect_golden_answer(runner, track, file, prompt, steps, chunk, kClose);
       }
     }

@@ -5,6 +5,7 @@
 #include "families/qwen3_tts/fixture.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
+#include "model/run_streams.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -27,16 +28,7 @@ std::vector<float> speak(const Qwen3Tts& model, const SpeechRequest& request, Tr
   Runner runner(model);
   track = runner.open(request);
   for (int i = 0; i < 6; ++i) runner.step(track);
-  const ChunkStage& codec = *model.graph().links()[0].stage;
-  ChunkJob job;
-  const auto stream = open_stream(codec, *track.state);
-  job.state = stream.get();
-  job.fresh = static_cast<int>(track.frames.size()) / codec.in_width();
-  job.codes = track.frames;
-  std::vector<float> samples(static_cast<size_t>(job.fresh * codec.out_width()));
-  job.out = samples;
-  codec.run(runner.context(), {&job, 1});
-  return samples;
+  return through_chunk_stages(model.graph(), *track.state, track.frames, runner.context());
 }
 
 TEST(QwenGguf, SpeaksWithTheSameBits) {
@@ -53,7 +45,6 @@ TEST(QwenGguf, SpeaksWithTheSameBits) {
   Track want, got;
   const std::vector<float> samples = speak(published, request, want);
   EXPECT_EQ(speak(file, request, got), samples);
-  EXPECT_EQ(fed_text(file, got), fed_text(published, want));
   EXPECT_EQ(got.logits, want.logits);
   EXPECT_EQ(got.frames, want.frames);
   EXPECT_EQ(want.frames.size(), 6u * static_cast<size_t>(published.config().codebooks));

@@ -12,7 +12,7 @@
 #include "families/family.h"
 #include "io/test_dir.h"
 #include "model/graph.h"
-#include "model/step_runner.h"
+#include "model/run_streams.h"
 
 namespace syrinx {
 
@@ -47,31 +47,6 @@ inline void expect_same_speech(const Pipeline& model, const SpeechRequest& ours,
   EXPECT_LT(worst, 1e-4f);
   testing::Test::RecordProperty("logits", std::to_string(worst * 1e6));
   EXPECT_EQ(a.frames, b.frames);
-}
-
-/// Returns the samples that chunk stages make from a sequence's frames, one call per stage.
-inline std::vector<float> through_chunk_stages(const Graph& graph, const Sequence& sequence,
-                                               std::span<const int32_t> codes, StepContext& ctx) {
-  std::vector<float> values;
-  const int64_t frames = std::ssize(codes) / graph.links()[0].stage->in_width();
-  for (const Link& link : graph.links()) {
-    const auto stream = open_stream(*link.stage, sequence);
-    std::vector<float> out(
-        static_cast<size_t>(frames * link.stage->most_out() * link.stage->out_width()));
-    ChunkJob job;
-    job.state = stream.get();
-    if (values.empty()) {
-      job.codes = codes;
-    } else {
-      job.values = values;
-    }
-    job.fresh = static_cast<int>(frames);
-    job.last = true;
-    job.out = out;
-    link.stage->run(ctx, {&job, 1});
-    values = std::move(out);
-  }
-  return values;
 }
 
 }  // namespace syrinx

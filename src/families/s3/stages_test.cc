@@ -4,11 +4,12 @@
 
 #include "families/s3/flow_stage.h"
 #include "families/s3/vocoder_stage.h"
+#include "model/run_streams.h"
 
 namespace syrinx {
 namespace {
 
-constexpr int64_t kPrompt = 7, kChunk = 5;
+constexpr int64_t kPrompt = 7, kChunk = 5, kMany = 1000;
 
 std::string checkpoint(const std::string& file) {
   return SYRINX_BINARY_DIR "/parity/cosyvoice2/golden/checkpoint/" + file;
@@ -65,50 +66,15 @@ struct Fixture {
     return flow.voice({1, 2, 3, 4, 5, 6, 7}, std::move(mel), speaker);
   }
 
-  /// Returns the output of a stage. `given`: how many more frames arrive before each call of cut().
+  /// Returns the output of a stage whose frames arrive `given` at a time; 0: all at once, as one
+  /// chunk.
   template <typename T>
   std::vector<float> run(const ChunkStage& stage, const Sequence& request,
                          const std::vector<T>& frames, int given, int lookahead) {
-    const auto stream = open_stream(stage, request);
-    const int width = stage.in_width(), all = static_cast<int>(frames.size()) / width;
-    std::vector<float> out;
-    int come = 0, taken = 0;
-    while (taken < all) {
-      come = std::min(all, come + given);
-      const std::span<const T> waiting =
-          std::span(frames).subspan(taken * width, (come - taken) * width);
-      WaitingFrames view;
-      view.closed = come == all;
-      ChunkJob job;
-      if constexpr (std::is_same_v<T, float>) {
-        view.values = waiting;
-      } else {
-        view.codes = waiting;
-      }
-      job.fresh = given >= all ? all : stage.cut(*stream, view, 0);
-      if (job.fresh == 0) {
-        if (view.closed) {
-          ADD_FAILURE() << "frames " << taken << " to " << all << " are left over";
-          break;
-        }
-        continue;
-      }
-      job.state = stream.get();
-      job.ahead = std::min(lookahead, come - taken - job.fresh);
-      job.last = view.closed && taken + job.fresh + job.ahead == all;
-      const size_t window = static_cast<size_t>((job.fresh + job.ahead) * width);
-      job.codes = view.codes.empty() ? view.codes : view.codes.first(window);
-      job.values = view.values.empty() ? view.values : view.values.first(window);
-      job.made = job.fresh * stage.most_out();
-      std::vector<float> part(static_cast<size_t>(job.made) * stage.out_width());
-      job.out = part;
-      stage.run(ctx, {&job, 1});
-      part.resize(static_cast<size_t>(job.made) * stage.out_width());
-      out.insert(out.end(), part.begin(), part.end());
-      taken += job.fresh;
-      most_fresh = std::max(most_fresh, job.fresh);
-    }
-    return out;
+    const ChunkPolicy policy{.lookahead = lookahead};
+    StageStream stream = stream_of(stage, request, std::span<const T>(frames));
+    if (given > 0) return run_arriving(ctx, stage, policy, std::move(stream), given);
+    return run_stream(ctx, stage, policy, std::move(stream), kMany, Cutting::kWhole);
   }
 
   /// Returns the output of a stage for all frames of several streams, computed in one batch.
@@ -116,27 +82,14 @@ struct Fixture {
   std::vector<std::vector<float>> run_together(const ChunkStage& stage,
                                                std::span<const Request* const> requests,
                                                std::span<const std::vector<T>> frames) {
-    std::vector<std::unique_ptr<StreamState>> streams;
-    std::vector<std::vector<float>> outs(requests.size());
-    std::vector<ChunkJob> jobs(requests.size());
-    for (size_t i = 0; i < requests.size(); ++i) {
-      streams.push_back(open_stream(stage, *requests[i]));
-      ChunkJob& job = jobs[i];
-      job.state = streams[i].get();
-      if constexpr (std::is_same_v<T, float>) {
-        job.values = frames[i];
-      } else {
-        job.codes = frames[i];
-      }
-      job.fresh = static_cast<int>(std::ssize(frames[i]) / stage.in_width());
-      job.last = true;
-      job.made = job.fresh * stage.most_out();
-      outs[i].resize(static_cast<size_t>(job.made) * stage.out_width());
-      job.out = outs[i];
-    }
-    stage.run(ctx, jobs);
-    for (size_t i = 0; i < outs.size(); ++i)
-      outs[i].resize(static_cast<size_t>(jobs[i].made) * stage.out_width());
+    std::vector<StageStream> streams;
+    std::vector<StageStream*> all;
+    std::vector<std::vector<float>> outs;
+    for (size_t i = 0; i < requests.size(); ++i)
+      streams.push_back(stream_of(stage, *requests[i], std::span<const T>(frames[i])));
+    for (StageStream& each : streams) all.push_back(&each);
+    run_streams(ctx, stage, {}, all, kMany, Cutting::kWhole);
+    for (StageStream& each : streams) outs.push_back(std::move(each.out));
     return outs;
   }
 
@@ -145,7 +98,6 @@ struct Fixture {
   Hift hift;
   std::shared_ptr<const S3FlowVoice> voice;
   std::vector<int32_t> tokens;
-  int most_fresh = 0;
   ThreadPool pool{2};
   Arena arena;
   StepContext ctx{pool, arena};
@@ -157,17 +109,15 @@ TEST(S3Stages, HoweverFramesComeTheSamplesAreTheSame) {
   const S3FlowStage flow(f.flow, S3Noise::kFixed);
   const S3VocoderStage vocoder(f.hift, 2);
   EXPECT_EQ(vocoder.lookahead(), 10);
-  const std::vector<float> mel = f.run(flow, request, f.tokens, 1000, 3);
+  const std::vector<float> mel = f.run(flow, request, f.tokens, 0, 3);
   ASSERT_EQ(mel.size(), size_t{31 * 161});
   for (int i = 0; i < 31; ++i) {
     EXPECT_EQ(mel[i * 161 + 160], i == 13 || i == 14 || i == 20 ? 1.f : 0.f) << i;
   }
-  const std::vector<float> samples = f.run(vocoder, request, mel, 1000, 10);
+  const std::vector<float> samples = f.run(vocoder, request, mel, 0, 10);
   ASSERT_EQ(samples.size(), size_t{31 * 960});
   for (const int given : {1, 2, 7, 30}) {
-    f.most_fresh = 0;
     EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
-    EXPECT_LE(f.most_fresh, kChunk + 3);  // the last chunk of a segment may exceed a block
     EXPECT_TRUE(f.run(vocoder, request, mel, given, 10) == samples) << given;
   }
 }
@@ -186,8 +136,8 @@ TEST(S3Stages, InABatchAStreamIsAsAlone) {
   const auto sounds = f.run_together<float>(vocoder, requests, mels);
   for (size_t i = 0; i < 4; ++i) {
     const S3FlowStage fresh(f.flow, S3Noise::kSeeded);  // a stage that has cached no voice yet
-    EXPECT_TRUE(f.run(fresh, *requests[i], tokens[i], 1000, 3) == mels[i]) << i;
-    EXPECT_TRUE(f.run(vocoder, *requests[i], mels[i], 1000, 10) == sounds[i]) << i;
+    EXPECT_TRUE(f.run(fresh, *requests[i], tokens[i], 0, 3) == mels[i]) << i;
+    EXPECT_TRUE(f.run(vocoder, *requests[i], mels[i], 0, 10) == sounds[i]) << i;
   }
   EXPECT_FALSE(mels[0] == mels[2]);
 }
@@ -205,9 +155,9 @@ TEST(S3Stages, TheFullFlowWaitsForTheEndOfASegment) {
   EXPECT_EQ(cut(12, true), 12);
   EXPECT_EQ(cut(14, false), 13);  // the next segment has begun
   EXPECT_EQ(cut(31, true), 13);
-  const std::vector<float> mel = f.run(flow, request, f.tokens, 1000, 3);
+  const std::vector<float> mel = f.run(flow, request, f.tokens, 0, 3);
   ASSERT_EQ(mel.size(), size_t{31 * 161});
-  EXPECT_FALSE(f.run(flow, causal, f.tokens, 1000, 3) == mel);
+  EXPECT_FALSE(f.run(flow, causal, f.tokens, 0, 3) == mel);
   for (const int given : {1, 7, 30}) {
     EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
   }
@@ -219,14 +169,14 @@ TEST(S3Stages, HalfATokenOfThePromptIsNotHeard) {
   const S3VocoderStage vocoder(f.hift, 2);
   for (const bool full : {false, true}) {
     const Request request(f.voice_of(2 * kPrompt + 1), 3, full);
-    const std::vector<float> mel = f.run(flow, request, f.tokens, 1000, 3);
+    const std::vector<float> mel = f.run(flow, request, f.tokens, 0, 3);
     ASSERT_EQ(mel.size(), size_t{31 * 161});
     for (int i = 0; i < 31; ++i) {
       const S3Mark mark = S3Mark::of(mel[i * 161 + 160]);
       EXPECT_EQ(mark.starts, i == 13 || i == 14 || i == 20) << i;
       EXPECT_EQ(mark.unheard, mark.starts || i == 0 ? 1 : 0) << i;
     }
-    const std::vector<float> samples = f.run(vocoder, request, mel, 1000, 10);
+    const std::vector<float> samples = f.run(vocoder, request, mel, 0, 10);
     ASSERT_EQ(samples.size(), size_t{(31 * 2 - 4) * 480});  // the vocoder skips one frame a segment
     for (const int given : {1, 2, 7, 30}) {
       EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
@@ -235,7 +185,7 @@ TEST(S3Stages, HalfATokenOfThePromptIsNotHeard) {
     // The vocoder skips the first frame of the first segment, so its values change nothing.
     std::vector<float> other = mel;
     for (int i = 0; i < 80; ++i) other[i] += 3;
-    EXPECT_TRUE(f.run(vocoder, request, other, 1000, 10) == samples);
+    EXPECT_TRUE(f.run(vocoder, request, other, 0, 10) == samples);
   }
 }
 
@@ -259,15 +209,15 @@ TEST(S3Stages, SeedsChooseTheNoise) {
   Fixture f;
   const Request one(f.voice, 1), two(f.voice, 2);
   const S3FlowStage fixed(f.flow, S3Noise::kFixed), seeded(f.flow, S3Noise::kSeeded);
-  const std::vector<float> mel = f.run(fixed, one, f.tokens, 1000, 3);
-  EXPECT_TRUE(f.run(fixed, two, f.tokens, 1000, 3) == mel);
-  const std::vector<float> other = f.run(seeded, one, f.tokens, 1000, 3);
+  const std::vector<float> mel = f.run(fixed, one, f.tokens, 0, 3);
+  EXPECT_TRUE(f.run(fixed, two, f.tokens, 0, 3) == mel);
+  const std::vector<float> other = f.run(seeded, one, f.tokens, 0, 3);
   EXPECT_FALSE(other == mel);
   EXPECT_TRUE(f.run(seeded, one, f.tokens, 2, 3) == other);
-  EXPECT_FALSE(f.run(seeded, two, f.tokens, 1000, 3) == other);
+  EXPECT_FALSE(f.run(seeded, two, f.tokens, 0, 3) == other);
   const S3VocoderStage vocoder(f.hift, 2);
-  const std::vector<float> samples = f.run(vocoder, one, mel, 1000, 10);
-  EXPECT_FALSE(f.run(vocoder, two, mel, 1000, 10) == samples);
+  const std::vector<float> samples = f.run(vocoder, one, mel, 0, 10);
+  EXPECT_FALSE(f.run(vocoder, two, mel, 0, 10) == samples);
 }
 
 TEST(S3Stages, SegmentsFadeIn) {
@@ -276,7 +226,7 @@ TEST(S3Stages, SegmentsFadeIn) {
   const S3VocoderStage plain(f.hift, 2), faded(f.hift, 2, {0.f, 0.25f, 0.5f});
   std::vector<float> mel(31 * 161, -1.f);
   for (int i = 0; i < 31; ++i) mel[i * 161 + 160] = i == 20;
-  const std::vector<float> want = f.run(plain, request, mel, 1000, 10);
+  const std::vector<float> want = f.run(plain, request, mel, 0, 10);
   const std::vector<float> got = f.run(faded, request, mel, 4, 10);
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {

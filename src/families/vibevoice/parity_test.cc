@@ -1,7 +1,6 @@
 // Compares VibeVoice-Realtime with the authors' code on two small checkpoints with the same noise:
 // ids, hidden rows with and without guidance, latent and end logit of each step, and samples.
 #include "base/worst.h"
-#include "families/golden_checks.h"
 #include "families/vibevoice/fixture.h"
 
 namespace syrinx::vibevoice {
@@ -70,20 +69,6 @@ TEST_P(VibeVoiceParity, LatentsAndEndsOfEveryStep) {
   RecordProperty("worst_rows", std::to_string(worst_row * 1e6) + "e-6");
   RecordProperty("worst_latents", std::to_string(worst * 1e6) + "e-6");
   RecordProperty("worst_ends", std::to_string(worst_end * 1e6) + "e-6");
-}
-
-TEST_P(VibeVoiceParity, SamplesOfLatentsHoweverTheyAreCut) {
-  Runner runner(model_);
-  int compared = 0;
-  for (const auto& c : golden_["cases"]) {
-    const Safetensors golden = results(c);
-    if (!golden.find("samples")) continue;
-    SCOPED_TRACE(c["name"]);
-    expect_golden_samples_of_latents(*model_.graph().links()[0].stage, golden, 2, 2e-5f,
-                                     runner.context());
-    ++compared;
-  }
-  EXPECT_EQ(compared, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Checkpoints, VibeVoiceParity, testing::Values("plain", "other"));

@@ -3,6 +3,7 @@
 #include "base/worst.h"
 #include "families/voxcpm2/fixture.h"
 #include "io/golden_samples.h"
+#include "model/run_streams.h"
 
 namespace syrinx::voxcpm2 {
 namespace {
@@ -81,15 +82,8 @@ TEST_F(VoxCpm2Parity, SamplesOfLatents) {
     Runner runner(model_);
     const Track track = runner.open(request_of(c, *model_.voice_encoder()));
     const GoldenSamples want(*c.golden);
-    const View latents = c.golden->view("latents");
-    const auto stream = open_stream(stage, *track.state);
-    std::vector<float> got(static_cast<size_t>(c.steps * stage.out_width()));
-    ChunkJob job;
-    job.state = stream.get();
-    job.values = floats(latents);
-    job.fresh = c.steps;
-    job.out = got;
-    stage.run(runner.context(), std::span(&job, 1));
+    const auto got = run_stream(runner.context(), stage, {},
+                                stream_of(stage, *track.state, floats(c.golden->view("latents"))));
     ASSERT_EQ(std::ssize(got), want.count()) << name;
     worst = worse(worst, want.distance(got));
   }

@@ -22,14 +22,14 @@ TEST(VoxtralRealtime, OnlySilenceIsComputedOnce) {
         live::samples_of(live::cases_of("voxtral_realtime", name)[0]);
     const auto said = [&](const VoxtralRealtime& of, bool silent) {
       live::Stream stream(of);
-      if (!silent) stream.samples.clear();
+      if (!silent) stream.encoder.values.clear();
       stream.hear(recording, 160, true, of.info().hearing.tail);
       live::Stream* only[] = {&stream};
       live::Stream::run(of, only);
       live::Steps steps(of);
-      steps.add(stream.rows);
+      steps.add(stream.encoder.out);
       steps.run(std::vector<size_t>{0});
-      return std::pair(stream.rows, steps.said[0].logits);
+      return std::pair(stream.encoder.out, steps.said[0].logits);
     };
     const auto first = said(model, true);
     EXPECT_EQ(said(model, true), first);

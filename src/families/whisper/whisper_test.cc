@@ -11,7 +11,7 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
-#include "model/step_runner.h"
+#include "model/run_streams.h"
 
 namespace syrinx::whisper {
 namespace {
@@ -47,24 +47,11 @@ std::shared_ptr<Window> golden_window(const Whisper& model, std::span<const floa
   return window;
 }
 
-/// Returns the encoder's rows for a window. Runs the stage as the engine does.
+/// Returns the encoder's rows for a window.
 std::vector<float> encoded(StepContext& ctx, const Whisper& model, const Sequence& sequence,
                            std::span<const float> samples) {
-  const EncoderStage& stage = model.encoder();
-  const auto state = open_stream(stage, sequence);
-  const int hop = stage.in_width();
-  std::vector<float> rows;
-  for (size_t at = 0; at < samples.size();) {
-    const auto left = samples.subspan(at);
-    const int fresh = stage.cut(*state, {{}, left, true}, 1);
-    const int all = static_cast<int>(left.size()) / hop;
-    std::vector<float> out(static_cast<size_t>(fresh) * stage.out_width());
-    ChunkJob job{state.get(), {}, left, 0, fresh, all - fresh, true, out, fresh};
-    stage.run(ctx, std::span(&job, 1));
-    rows.insert(rows.end(), out.begin(), out.begin() + int64_t{job.made} * stage.out_width());
-    at += static_cast<size_t>(fresh) * hop;
-  }
-  return rows;
+  return run_stream(ctx, model.encoder(), model.graph().edges()[0].policy,
+                    stream_of(model.encoder(), sequence, samples), 1);
 }
 
 Track open_window(Runner& runner, const Whisper& model, std::shared_ptr<Window> window) {
@@ -72,10 +59,8 @@ Track open_window(Runner& runner, const Whisper& model, std::shared_ptr<Window> 
   request.task = window;
   Track track = runner.open(request);
   const auto rows = encoded(runner.context(), model, *track.state, window->audio.samples);
-  const FrameType type = model.encoder().out();
   EXPECT_FALSE(track.state->ready());
-  const Frames frames{type, std::ssize(rows) / type.width, {}, rows, {}, true};
-  EXPECT_TRUE(track.state->take(0, frames).ok());
+  EXPECT_TRUE(take_rows(model.graph(), *track.state, rows).ok());
   EXPECT_TRUE(track.state->ready());
   return track;
 }

@@ -183,14 +183,8 @@ TEST_F(ZonosTest, TheEndIsDrained) {
   EXPECT_EQ(said_[26], 1008);
 }
 
-TEST_F(ZonosTest, Defaults) {
+TEST_F(ZonosTest, ACompanionLacksOnlyConditions) {
   const auto state = open(plain("Hello."));
-  EXPECT_FLOAT_EQ(state->sampling(0).temperature, 1.f);
-  EXPECT_FLOAT_EQ(state->sampling(0).min_p, 0.1f);
-  EXPECT_FLOAT_EQ(state->sampling(0).repetition_penalty, 3.f);
-  EXPECT_EQ(state->sampling(0).penalty_window, 2);
-  EXPECT_TRUE(state->sampling(0).penalty_each);
-  EXPECT_FLOAT_EQ(*state->guidance(), 2.f);
   const std::vector<uint64_t> own = keys(*state);
   std::vector<uint64_t> uncond;
   state->prefix_keys(true, uncond);
