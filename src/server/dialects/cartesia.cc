@@ -9,6 +9,7 @@
 #include "server/dialects/dialects.h"
 #include "server/models/vendor_names.h"
 #include "server/request/fields.h"
+#include "server/request/vendor_body.h"
 #include "server/request/wire.h"
 
 namespace syrinx {
@@ -48,6 +49,7 @@ std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker&
   auto options = context_options(fields, speaker);
   if (auto* fault = std::get_if<ApiError>(&options)) {
     error = std::move(*fault);
+    name_vendor_fields({VendorCall::kCartesia}, error);
     return {};
   }
   auto& good = std::get<ContextOptions>(options);

@@ -6,6 +6,7 @@
 #include "server/dialects/dialects.h"
 #include "server/models/vendor_names.h"
 #include "server/request/fields.h"
+#include "server/request/vendor_body.h"
 
 namespace syrinx {
 namespace {
@@ -127,6 +128,7 @@ std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::st
   auto options = context_options(fields, speaker);
   if (auto* fault = std::get_if<ApiError>(&options)) {
     error = std::move(*fault);
+    name_vendor_fields({VendorCall::kDeepgram}, error);
     return nullptr;
   }
   return std::make_unique<DeepgramDialect>(std::move(std::get<ContextOptions>(options)), id,

@@ -92,6 +92,8 @@ TEST(WsDialects, Paths) {
   EXPECT_EQ(refusal_at("/v1/speak", "encoding=morse").param, "encoding");
   EXPECT_EQ(refusal_at("/v1/speak", "sample_rate=[[").param, "sample_rate");
   EXPECT_EQ(refusal_at("/v1/speak", "model=nobody").code, "voice_not_found");
+  EXPECT_EQ(refusal_at("/v1/speak", "model=nobody").param, "model");
+  EXPECT_EQ(refusal_at("/v1/text-to-speech/nobody/stream-input").param, "voice_id");
 }
 
 TEST(WsDialects, NativeSpeaks) {
@@ -324,8 +326,10 @@ TEST(WsDialects, Cartesia) {
        {"", R"({"context_id":"f"})", R"({"transcript":"x","voice":{"mode":"id","id":"nobody"}})",
         R"({"transcript":"x","output_format":{"container":"wav"}})",
         R"({"transcript":"x","output_format":{"encoding":"mp3"}})",
-        R"({"transcript":"x","model_id":"other"})"}) {
+        R"({"transcript":"x","model_id":"other"})",
+        R"({"transcript":"x","generation_config":{"speed":99}})"}) {
     const std::string answer = receive(*d, bad);
+    EXPECT_EQ(contains(answer, "'generation_config.speed' must"), contains(bad, "speed"));
     EXPECT_TRUE(contains(answer, R"("type":"error")")) << bad << answer;
     EXPECT_FALSE(contains(answer, "open")) << bad;
   }

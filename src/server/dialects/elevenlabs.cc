@@ -9,6 +9,7 @@
 #include "server/dialects/context_options.h"
 #include "server/dialects/dialects.h"
 #include "server/request/fields.h"
+#include "server/request/vendor_body.h"
 #include "server/request/wire.h"
 
 namespace syrinx {
@@ -196,6 +197,7 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
   auto options = context_options(fields, speaker);
   if (auto* fault = std::get_if<ApiError>(&options)) {
     error = std::move(*fault);
+    name_vendor_fields({VendorCall::kElevenLabs}, error);
     return nullptr;
   }
   auto& good = std::get<ContextOptions>(options);
