@@ -13,7 +13,7 @@ constexpr uint32_t kDirectoryMark = 0x02014b50, kLocalMark = 0x04034b50;
 constexpr uint64_t kEndBytes = 22, kEnd64Bytes = 56, kLocator64Bytes = 20;
 constexpr uint64_t kDirectoryBytes = 46, kLocalBytes = 30;
 constexpr uint64_t kMaxComment = 0xffff;
-constexpr uint16_t kZip64Extra = 1;
+constexpr uint16_t kZip64Extra = 1, kDeflate = 8;
 constexpr uint32_t kSeeZip64 = 0xffffffff;
 
 /// Reads numbers of a file by offset. An offset outside the file is a fault.
@@ -57,7 +57,7 @@ uint64_t find_end(const Reader& in) {
   if (in.size() >= 4 && in.at<uint32_t>(0) == kEntryMark) {
     in.fail("the archive is cut off: no end record found; copy or download the file again");
   }
-  in.fail("expected a zip archive (PyTorch 1.6 or newer); no end record found");
+  in.fail("expected a zip archive, such as a file of PyTorch 1.6 or newer; no end record found");
 }
 
 /// An entry of the directory. 64-bit fields replace numbers that do not fit in 32 bits.
@@ -86,7 +86,8 @@ Record read_record(const Reader& in, uint64_t at, uint64_t name, uint64_t extra)
 
 }  // namespace
 
-ZipArchive::ZipArchive(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {
+ZipArchive::ZipArchive(std::shared_ptr<const MappedFile> file, bool compressed)
+    : file_(std::move(file)) {
   const Reader in(file_->bytes(), file_->path());
   const uint64_t end = find_end(in);
   uint64_t count = in.at<uint16_t>(end + 10), size = in.at<uint32_t>(end + 12);
@@ -99,10 +100,10 @@ ZipArchive::ZipArchive(std::shared_ptr<const MappedFile> file) : file_(std::move
     size = in.at<uint64_t>(end64 + 40);
     begin = in.at<uint64_t>(end64 + 48);
   }
-  read_directory(begin, size, count);
+  read_directory(begin, size, count, compressed);
 }
 
-void ZipArchive::read_directory(uint64_t begin, uint64_t size, uint64_t count) {
+void ZipArchive::read_directory(uint64_t begin, uint64_t size, uint64_t count, bool compressed) {
   const Reader in(file_->bytes(), file_->path());
   in.need(begin, size);
   if (count > kMaxEntries || count > size / kDirectoryBytes)
@@ -118,16 +119,18 @@ void ZipArchive::read_directory(uint64_t begin, uint64_t size, uint64_t count) {
     const auto flags = in.at<uint16_t>(at + 8), method = in.at<uint16_t>(at + 10);
     in.need(at + kDirectoryBytes + name_bytes, extra_bytes);
     const Record record = read_record(in, at, name_bytes, extra_bytes);
-    if (method != 0 || record.size != record.packed || (flags & 1))
-      in.fail(concat("entry ", shown(name),
-                     ": is compressed or encrypted; expected an uncompressed entry"));
+    const bool deflated = compressed && method == kDeflate;
+    if ((!deflated && (method != 0 || record.size != record.packed)) || (flags & 1))
+      in.fail(concat("entry ", shown(name), ": is compressed or encrypted; expected an ",
+                     compressed ? "unencrypted entry, stored or deflated" : "uncompressed entry"));
     in.need(record.local, kLocalBytes);
     if (in.at<uint32_t>(record.local) != kLocalMark)
       in.fail(concat("entry ", shown(name), ": expected its header at ", record.local));
     const uint64_t data = record.local + kLocalBytes + in.at<uint16_t>(record.local + 26) +
                           in.at<uint16_t>(record.local + 28);
-    in.need(data, record.size);
-    if (!entries_.emplace(name, ZipEntry{data, data + record.size}).second)
+    in.need(data, record.packed);
+    const ZipEntry entry{data, data + record.packed, record.size, deflated};
+    if (!entries_.emplace(name, entry).second)
       in.fail(concat("entry ", shown(name), ": occurs twice"));
     at += kDirectoryBytes + name_bytes + extra_bytes + comment_bytes;
   }

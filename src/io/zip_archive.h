@@ -1,5 +1,5 @@
-// Reads the table of contents of a zip archive with uncompressed entries, as PyTorch writes it
-// (including zip64). Checks the table when it is read; faults are LoadErrors.
+// Reads zip archives: those of PyTorch, with uncompressed entries (including zip64), and archives
+// with compressed entries. Checks the table of contents when it is read; faults are LoadErrors.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@ namespace syrinx {
 /// Position of an entry's bytes in the file, [begin, end).
 struct ZipEntry {
   uint64_t begin = 0, end = 0;
+  uint64_t unpacked = 0;  ///< size in bytes without compression
+  bool deflated = false;
   uint64_t size() const { return end - begin; }
 };
 
@@ -23,15 +25,17 @@ struct ZipEntry {
 class ZipArchive {
  public:
   static constexpr size_t kMaxEntries = 1 << 20;
-  explicit ZipArchive(std::shared_ptr<const MappedFile> file);
+  /// `compressed`: entries may be deflated.
+  explicit ZipArchive(std::shared_ptr<const MappedFile> file, bool compressed = false);
 
   /// Finds an entry; null if the archive lacks it.
   const ZipEntry* find(const std::string& name) const;
   const std::unordered_map<std::string, ZipEntry>& entries() const { return entries_; }
+  /// Returns an entry's bytes as they are in the archive.
   std::string_view text(const ZipEntry& entry) const;
 
  private:
-  void read_directory(uint64_t begin, uint64_t size, uint64_t count);
+  void read_directory(uint64_t begin, uint64_t size, uint64_t count, bool compressed);
   std::shared_ptr<const MappedFile> file_;
   std::unordered_map<std::string, ZipEntry> entries_;
 };

@@ -10,6 +10,7 @@ import tempfile
 import termios
 import time
 import unittest
+import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
 import harness  # noqa: E402
@@ -216,6 +217,25 @@ class Book(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("01-chapter-i-the-fox.wav", "02-chapter-ii-the-dog.wav"):
             self.assertIn(name, os.listdir(self.path("birds")))
+
+    def test_epub(self):
+        pages = {"META-INF/container.xml": "<container><rootfile full-path='b.opf'/></container>",
+                 "b.opf": "<package><metadata><title>Birds</title></metadata><manifest><item id='n' href='n.xhtml' "
+                          "properties='nav'/><item id='a' href='a.xhtml'/></manifest><spine><itemref idref='a'/></spine>"
+                          "</package>",
+                 "n.xhtml": "<html xmlns:epub='e'><nav epub:type='toc'><ol><li><a href='a.xhtml'>One</a></li>"
+                            "<li><a href='a.xhtml#b'>Two</a></li></ol></nav></html>",
+                 "a.xhtml": "<html><body><h1>One</h1><p>A wren.</p><h1 id='b'>Two</h1><p>A finch.</p></body></html>"}
+        with zipfile.ZipFile(self.path("birds.epub"), "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, page in pages.items():
+                archive.writestr(name, page)
+        done = self.book("birds.epub")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("01-one.wav", "02-two.wav"):
+            self.assertIn(name, os.listdir(self.path("birds")))
+        self.write("no archive")
+        os.rename(self.text, self.path("text.epub"))
+        self.assertIn(b"expected a zip archive", self.book("text.epub").stderr)
 
     def test_exit_codes(self):
         self.write("Hello there.")

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "cli/files/book_text.h"
 #include "cli/files/book_work.h"
+#include "cli/files/epub.h"
 #include "cli/line/arguments.h"
 #include "cli/line/exit.h"
 #include "cli/line/progress_line.h"
@@ -51,13 +52,21 @@ struct BookOptions {
 /// The text of the file, with the marks that SSML may contain.
 struct Manuscript {
   Ssml ssml;
+  BookNames names;
   bool marked = false;  ///< the file is SSML
 };
 
 Manuscript read_book(const BookOptions& options) {
   Manuscript out;
+  if (lower_ascii(options.text_file).ends_with(".epub")) {
+    Epub epub = read_epub(options.text_file);
+    out.ssml.text = std::move(epub.text);
+    out.names = std::move(epub.names);
+    return out;
+  }
   out.ssml.text = read_text(options.text_file, &std::cerr);
   std::erase(out.ssml.text, '\r');
+  out.names = find_names(out.ssml.text);
   out.marked = is_ssml(out.ssml.text);
   if (!out.marked) return out;
   const std::string& language = options.request.say.language;
@@ -173,7 +182,6 @@ class Book {
         manuscript_(std::move(manuscript)),
         chapters_(find_chapters(manuscript_.ssml.text)),
         parts_(cut_book(manuscript_.ssml.text, chapters_, !manuscript_.marked)),
-        names_(find_names(manuscript_.ssml.text)),
         target_(find_target(options)),
         format_(find_format(options, target_)),
         work_(target_.work(), identity(), options.restart) {}
@@ -209,7 +217,6 @@ class Book {
   const Manuscript manuscript_;
   const std::vector<Chapter> chapters_;
   const std::vector<BookPart> parts_;
-  const BookNames names_;
   const Target target_;
   const AudioFormat format_;
   BookWork work_;
@@ -316,9 +323,11 @@ void Book::finish_file(size_t chapter) {
 /// Returns the names of a file, and its chapters if it has several.
 AudioLabels Book::labels(size_t chapter, const std::vector<BookMark>& marks) const {
   const auto first = [](const std::string& a, const std::string& b) { return a.empty() ? b : a; };
-  const std::string book = first(first(options_.names.title, names_.title), target_.name());
-  AudioLabels out{
-      .title = book, .album = book, .author = first(options_.names.author, names_.author)};
+  const std::string book =
+      first(first(options_.names.title, manuscript_.names.title), target_.name());
+  AudioLabels out{.title = book,
+                  .album = book,
+                  .author = first(options_.names.author, manuscript_.names.author)};
   if (target_.directory) {
     out.title = first(chapters_[chapter].title, book);
     out.track = static_cast<int>(chapter) + 1;
@@ -414,7 +423,8 @@ void add_book(CLI::App& app, Chosen& chosen) {
   BookOptions& book = *options;
   CLI::App* sub =
       app.add_subcommand("book", "Speak a long text, each chapter into a separate file");
-  sub->add_option("text", book.text_file, "text file; '-' is the standard input")->required();
+  sub->add_option("text", book.text_file, "text file or EPUB; '-' is the standard input")
+      ->required();
   sub->add_option(
       "-o,--output", book.output,
       "a directory ('name/') for a file per chapter and a playlist, or one audio "
@@ -445,7 +455,7 @@ void add_book(CLI::App& app, Chosen& chosen) {
       "Examples:\n"
       "  syrinx book alice.txt                    alice/01-chapter-i-down-the-rabbit-hole.wav\n"
       "  syrinx book alice.txt -o alice.m4b       one file with chapters, and alice.cue\n"
-      "  pandoc -t gfm-raw_html book.epub | syrinx book - -o book/");
+      "  syrinx book alice.epub -o alice.m4b");
   sub->callback([&chosen, options] { chosen = [options] { return run_book(*options); }; });
 }
 

@@ -184,8 +184,8 @@ ServerOptions server_options(const ServeOptions& options,
 /// connections of other ports. Without this bound, connections beyond it would wait instead of
 /// getting an answer.
 int possible_connections(int wanted, int files, int others, const LogLine& report) {
-  constexpr int kOwnFiles = 24;  // files of the server itself; 14 were measured when idle
-  const int most = std::max(4, files - kOwnFiles - others);
+  constexpr int kServerFiles = 24;  // files of the server itself; 14 were measured when idle
+  const int most = std::max(4, files - kServerFiles - others);
   if (wanted <= most) return wanted;
   report(concat("the limit of open files (", files, ") allows ", most,
                 " connections, fewer than --max-connections (", wanted,

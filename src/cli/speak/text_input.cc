@@ -36,7 +36,7 @@ bool is_control(unsigned char c) { return (c < 0x20 && (c < '\t' || c > '\r')) |
 
 std::string why_no_text(std::string_view bytes) {
   if (bytes.starts_with("PK\x03\x04")) {
-    return "it is a ZIP archive, such as an EPUB; convert an EPUB with pandoc -t gfm-raw_html";
+    return "it is a ZIP archive; 'syrinx book FILE.epub' reads an EPUB";
   }
   if (bytes.starts_with("%PDF-")) return "it is a PDF; convert it with pdftotext";
   if (const size_t zero = bytes.find('\0'); zero != std::string_view::npos) {
