@@ -97,8 +97,8 @@ class KeptStreamTest : public testing::Test {
     return ear->samples();
   }
   /// Returns the samples of all turns, made by one stream at once.
-  static std::vector<float> whole(KeptStream& kept) {
-    const KeptStream::Past past = kept.take();
+  std::vector<float> whole(KeptStream& kept) const {
+    const KeptStream::Past past = kept.take(model_->tally);
     std::vector<float> out(past.codes.size() / 2 * Tally::kHop);
     uint32_t sum = 0;
     Tally::add(sum, past.codes, out);
@@ -207,20 +207,54 @@ TEST_F(KeptStreamTest, ACancelledTurnLeavesNothing) {
   EXPECT_TRUE(kept->holds());
 }
 
-TEST_F(KeptStreamTest, AStreamOutlivesItsEngine) {
+TEST_F(KeptStreamTest, AStreamEndsWithItsEngine) {
   start();
-  auto kept = std::make_shared<KeptStream>();
-  turn("hello", kept);
+  const auto kept = std::make_shared<KeptStream>();
+  std::vector<float> heard = turn("hello", kept);
   EXPECT_TRUE(wait_until_idle(*engine_, 10));
   const std::weak_ptr<TallyModel> model = model_;
   const auto streams = model_->tally.streams;
   engine_.reset();
   model_.reset();
-  EXPECT_FALSE(model.expired());
-  EXPECT_EQ(*streams, 1);
-  kept.reset();
-  EXPECT_TRUE(model.expired());
+  EXPECT_TRUE(model.expired()) << "a conversation holds a model that was unloaded";
   EXPECT_EQ(*streams, 0);
+  start();  // the model is loaded again
+  const std::vector<float> more = turn(" world", kept);
+  heard.insert(heard.end(), more.begin(), more.end());
+  EXPECT_EQ(heard, whole(*kept));
+}
+
+/// While a model is replaced, both have engines. The stage of one never gets a stream of the other.
+TEST_F(KeptStreamTest, AStreamOfAnotherModelIsNotContinued) {
+  start();
+  const auto kept = std::make_shared<KeptStream>();
+  std::vector<float> heard = turn("hello", kept);
+  const auto old_model = model_;
+  const auto old_engine = std::move(engine_);
+  start();
+  const std::vector<float> more = turn(" world", kept);
+  EXPECT_EQ(model_->tally.frames, 11) << "the codes of both turns";
+  EXPECT_EQ(*old_model->tally.streams, 0);
+  heard.insert(heard.end(), more.begin(), more.end());
+  EXPECT_EQ(heard, whole(*kept));
+}
+
+/// A client that does not read holds the frames of a chunk or two, not those of its whole turn.
+TEST_F(KeptStreamTest, ASlowReaderPausesItsTurn) {
+  start();
+  const auto kept = std::make_shared<KeptStream>(), other = std::make_shared<KeptStream>();
+  SpeechRequest request = say(long_text(900, 1));
+  request.say.kept = kept;
+  auto slow = std::make_shared<Ear>();
+  slow->unread = 1000;
+  ASSERT_TRUE(engine_->submit(request, slow).ok());
+  slow->wait_for_audio();
+  for (int i = 0; i < 20; ++i) turn("other", other);
+  EXPECT_LT(model_->tally.frames, 20 * 5 + 100);
+  EXPECT_LT(std::ssize(slow->samples()), 100 * Tally::kHop);
+  slow->unread = 0;
+  EXPECT_EQ(slow->wait().reason, FinishReason::kStop);
+  EXPECT_EQ(slow->samples(), whole(*kept));
 }
 
 }  // namespace

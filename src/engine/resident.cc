@@ -72,9 +72,15 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
   metrics.pages_free.set(pages);
 }
 
+ResidentModel::~ResidentModel() {
+  for (const std::weak_ptr<KeptStream>& weak : kept) {
+    if (const auto stream = weak.lock()) stream->drop();
+  }
+}
+
 void ResidentModel::keep(ChunkRun& run) {
   const std::span<const int32_t> codes = run.lane.all().ints;
-  run.kept->put({std::move(run.stream), {codes.begin(), codes.end()}}, pipeline);
+  run.kept->put({std::move(run.stream), {codes.begin(), codes.end()}}, *nodes[first_link].chunk);
   std::erase_if(kept, [&](const auto& weak) {
     const auto other = weak.lock();
     return !other || other == run.kept || !other->holds();

@@ -51,6 +51,8 @@ struct ModelAdmission {
 struct ResidentModel {
   /// Allocates the memory of the caches. Throws LoadError if that fails.
   ResidentModel(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options);
+  /// Drops the kept streams. A conversation keeps no memory of a model that is unloaded.
+  ~ResidentModel();
 
   // Constants of the model.
   const std::shared_ptr<const Pipeline> pipeline;

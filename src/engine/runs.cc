@@ -36,7 +36,7 @@ std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPol
                                          std::shared_ptr<KeptStream> kept) {
   auto run = std::make_unique<ChunkRun>(ChunkRun{Lane(policy, stage.in())});
   if (kept) {
-    KeptStream::Past past = kept->take();
+    KeptStream::Past past = kept->take(stage);
     run->lane = Lane(policy, stage.in(), std::move(past.codes), past.stream != nullptr);
     run->stream = std::move(past.stream);
     run->kept = std::move(kept);

@@ -24,16 +24,18 @@ class KeptStream {
     std::vector<int32_t> codes = {};  ///< frames of all turns of the stream, [T, C]
   };
 
-  /// Moves the contents out.
-  Past take() {
+  /// Moves the contents out. A stream of another stage than `stage` is destroyed: its model was
+  /// loaded again, or replaced.
+  Past take(const ChunkStage& stage) {
     const std::lock_guard lock(mutex_);
+    if (stage_ != &stage) past_.stream.reset();
     return std::exchange(past_, {});
   }
-  /// `owner`: the model of the stream.
-  void put(Past past, std::shared_ptr<const void> owner) {
+  /// Puts a stream of `stage` back. The stage's owner calls drop() before the stage ends.
+  void put(Past past, const ChunkStage& stage) {
     const std::lock_guard lock(mutex_);
     past_ = std::move(past);
-    owner_ = std::move(owner);
+    stage_ = &stage;
   }
   /// Destroys the stream, to free its memory. The codes stay, so the audio of the next turn is the
   /// same, but comes later.
@@ -49,8 +51,8 @@ class KeptStream {
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const void> owner_;  // outlives past_
   Past past_;
+  const ChunkStage* stage_ = nullptr;  // the stage of past_.stream
 };
 
 }  // namespace syrinx

@@ -18,9 +18,9 @@ class StageRunner {
   /// `threads`: see ThreadPool.
   explicit StageRunner(int threads, StepOptions options = {});
 
-  /// Runs chunks. Throws what the stage throws. All queued work has ended at the end.
+  /// Runs chunks. Throws what the stage throws. In both cases, all queued work has ended then.
   void run(const ChunkStage& stage, std::span<ChunkJob> jobs);
-  /// Runs a step. Throws what the stage throws. All queued work has ended at the end.
+  /// Runs a step. Throws what the stage throws. In both cases, all queued work has ended then.
   void run(const ArStage& stage, const Step& step, StepResults& out);
 
   /// played(): whether a GPU replayed the last batch from a recording (Stream::repeat). recalled():
