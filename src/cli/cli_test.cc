@@ -158,7 +158,8 @@ TEST(TextInput, WhatIsNoText) {
                 .find("zero byte at 7"),
             std::string::npos);
   EXPECT_NE(why_no_text(std::string_view("\xff\xfeH\0i\0", 6)).find("iconv"), std::string::npos);
-  EXPECT_NE(why_no_text(std::string_view("PK\x03\x04\x14\0", 6)).find("syrinx book"), std::string::npos);
+  EXPECT_NE(why_no_text(std::string_view("PK\x03\x04\x14\0", 6)).find("syrinx book"),
+            std::string::npos);
   EXPECT_NE(why_no_text("%PDF-1.7\n").find("pdftotext"), std::string::npos);
   std::string noise;
   for (int i = 1; i < 1000; ++i) noise += static_cast<char>(1 + i * i % 255);
