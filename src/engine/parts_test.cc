@@ -86,7 +86,7 @@ TEST_F(PartsTest, SignsThatTheModelCannotSpeakAreSilent) {
   EXPECT_EQ(collector->wait().reason, FinishReason::kStop);
   EXPECT_EQ(collector->next(0), silence(0.2));
   EXPECT_EQ(speak({""}).outcome.error.param, "input");
-  EXPECT_TRUE(engine_.drain(30));
+  EXPECT_TRUE(wait_until_idle(engine_, 30));
 }
 
 TEST_F(PartsTest, TextThatArrivesInPiecesIsTheSame) {
