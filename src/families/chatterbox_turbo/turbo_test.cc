@@ -3,7 +3,6 @@
 // that only this family has (spoken_families_test.cc tests the others).
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 

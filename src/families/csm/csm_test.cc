@@ -1,6 +1,5 @@
 // Tests properties that only CSM has: the end, segments, context, voices, checks, faults.
 // spoken_families_test.cc and golden_test.cc test properties of all families.
-#include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "codec/mimi_encoder.h"
 #include "families/checkpoint_copy.h"

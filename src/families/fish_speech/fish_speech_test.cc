@@ -1,6 +1,5 @@
 // Tests promises that only this family makes (spoken_families_test.cc tests those of all families):
 // messages, references, phones, checks, faults of files.
-#include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/family_fixture.h"
 #include "families/fish_speech/pipeline.h"

@@ -2,14 +2,12 @@
 // spoken_families_test.cc and golden_test.cc test promises of all families.
 #include <nlohmann/json.hpp>
 
-#include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"
 #include "families/higgs/pipeline.h"
 #include "families/higgs/tags.h"
 #include "families/voice_of_frames.h"
-#include "io/edit_safetensors.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
 #include "model/step_runner.h"

@@ -5,9 +5,6 @@
 #include "base/worst.h"
 #include "families/qwen3_tts/checkpoint_copy.h"
 #include "families/qwen3_tts/fixture.h"
-#include "io/edit_safetensors.h"
-#include "io/golden_samples.h"
-#include "io/test_dir.h"
 #include "kernels/fixture.h"
 #include "model/run_streams.h"
 

@@ -3,8 +3,6 @@
 // tests/parity/step_audio2/engine_test.cc compares the output of the engine.
 #include <gtest/gtest.h>
 
-#include "audio/resampler.h"
-#include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
 #include "families/llm/prompt_cases.h"
 #include "families/step_audio2/answer.h"
@@ -12,7 +10,8 @@
 #include "families/voice_chat/answer_checks.h"
 #include "io/safetensors.h"
 #include "io/torch_pickle.h"
-#include "model/step_runner.h"
+#include "model/past_context.h"
+#include "model/run_streams.h"
 #include "model/voice_file.h"
 
 namespace syrinx::step_audio2 {
@@ -42,27 +41,6 @@ TEST(StepText, IdsAreTransformers) {
             ints(file.view("special")));
 }
 
-/// Returns the encoder's rows for all recordings, computed in one call.
-std::vector<float> heard_rows(const SpeechRequest& request) {
-  const Weights weights(open_weights(golden("checkpoint")));
-  auto config = StepAudioEncoderConfig::load(Config::load(golden("checkpoint/config.json")));
-  config.hidden = (*weights.shape("adapter.linear1.bias"))[0];
-  const StepAudioEncoder encoder(config, weights.scope("encoder"), weights.scope("adapter"),
-                                 WeightType::kF32);
-  fixture::Bench bench;
-  std::vector<float> rows;
-  for (const auto& recording : request.writing.recordings) {
-    const std::span<const float> all = recording->samples;
-    for (int64_t at = 0; at < std::ssize(all); at += StepAudioEncoder::kPiece) {
-      const auto piece = all.subspan(at, std::min(StepAudioEncoder::kPiece, std::ssize(all) - at));
-      StepAudioEncoder::Work work = encoder.open(std::ssize(piece));
-      while (!work.done()) encoder.run(bench.ctx, work, piece), bench.arena.reset();
-      rows.insert(rows.end(), work.rows().f32(), work.rows().f32() + work.rows().count());
-    }
-  }
-  return rows;
-}
-
 /// Compares logits and greedy ids (with the authors' penalty) for prompts run whole and in parts.
 TEST(StepParity, AnswersAreTransformers) {
   const ordered_json all = golden_cases();
@@ -72,18 +50,7 @@ TEST(StepParity, AnswersAreTransformers) {
     const int prompt = c["prompt"], steps = c["steps"];
     for (const int chunk : {1 << 20, 7}) {
       Runner runner(model());
-      const SpeechRequest request = request_of(c);
-      Track track = runner.open(request);
-      ASSERT_TRUE(track.state);
-      auto& answer = static_cast<Answer&>(*track.state);
-      const std::vector<float> rows = heard_rows(request);
-      const int width = model().graph().node(0).chunk->out_width();
-      EXPECT_EQ(answer.ready(), rows.empty());
-      if (!rows.empty()) {
-        ASSERT_TRUE(
-            answer.take(Answer::kHearing,
-                        {{Flow::kRows, width}, std::ssize(rows) / width, {}, rows, {}, true}));
-      }
+      Track track = hear(model(), runner, request_of(c));
       expect_golden_answer(runner, track, file, prompt, steps, chunk, 5e-5f);
     }
   }

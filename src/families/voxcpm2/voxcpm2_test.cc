@@ -1,6 +1,5 @@
 // Tests of what only this family does and needs no golden: options, bounds, parts of text, voices.
 // speaking_models_test.cc tests promises of all families.
-#include "audio/resampler.h"
 #include "families/family_fixture.h"
 #include "families/late_segments.h"
 #include "families/voxcpm2/fixture.h"

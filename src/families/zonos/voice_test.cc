@@ -12,7 +12,6 @@
 #include "families/zonos/fixture.h"
 #include "families/zonos/pipeline.h"
 #include "io/safetensors.h"
-#include "io/test_dir.h"
 #include "kernels/fixture.h"
 #include "model/step_runner.h"
 
