@@ -92,7 +92,7 @@ JsonOut part_object(const ItemPart& part, bool with_audio, RealtimeFormat input)
       return out;
     case ItemPart::kInputAudio:
       out["type"] = "input_audio";
-      if (with_audio && !part.samples.empty()) out["audio"] = base64(bytes_of(part.samples, input));
+      if (with_audio && !part.samples.empty()) out["audio"] = base64(bytes_in(part.samples, input));
       out["transcript"] = part.known && !part.pending ? JsonOut(part.text) : JsonOut();
       return out;
     case ItemPart::kOutputAudio:

@@ -79,7 +79,7 @@ std::vector<float> heard_samples(std::span<const int16_t> kept) {
   return out;
 }
 
-std::string bytes_of(std::span<const int16_t> samples, RealtimeFormat format) {
+std::string bytes_in(std::span<const int16_t> samples, RealtimeFormat format) {
   std::string out;
   append_samples(resampled(heard_samples(samples), kHearingRate, format.rate_hz()), format.coding,
                  out);

@@ -52,6 +52,6 @@ void keep_samples(std::span<const float> samples, std::vector<int16_t>& out);
 /// Converts kept samples to the floats that recognisers take.
 std::vector<float> heard_samples(std::span<const int16_t> kept);
 /// Converts 16-bit samples at kHearingRate to a format of the API, for clients that fetch audio.
-std::string bytes_of(std::span<const int16_t> samples, RealtimeFormat format);
+std::string bytes_in(std::span<const int16_t> samples, RealtimeFormat format);
 
 }  // namespace syrinx
