@@ -66,28 +66,31 @@ INSTANTIATE_TEST_SUITE_P(Devices, RowQueues, ::testing::ValuesIn(fixture::device
 
 /// Pushes and removes rows of three queues in random pieces, and keeps clones for one of them.
 TEST_P(RowQueues, AddTheOldestRowsOfAllQueues) {
-  constexpr int64_t kWidth = 3, kQueues = 3, kRows = 60;
+  constexpr int64_t kRowWidth = 3, kQueues = 3, kAllRows = 60;
   fixture::Bench bench(1, GetParam());
   std::mt19937 engine(7);
   std::vector<RowQueue> queues;
   std::vector<int64_t> in(kQueues), out(kQueues);  // rows pushed, rows removed
-  for (int64_t q = 0; q < kQueues; ++q) queues.emplace_back(kWidth, GetParam());
+  for (int64_t q = 0; q < kQueues; ++q) queues.emplace_back(kRowWidth, GetParam());
   for (bool more = true; more;) {
     std::vector<Tensor> fresh, sums, wanted;
     std::vector<QueueSum> jobs;
     more = false;
     for (int64_t q = 0; q < kQueues; ++q) {
       const auto size = static_cast<int64_t>(engine() % 9);
-      const int64_t enter = std::min(size, kRows - in[q]), held = in[q] + enter - out[q];
+      const int64_t enter = std::min(size, kAllRows - in[q]), held = in[q] + enter - out[q];
       const int64_t leave =
-          in[q] + enter == kRows ? held : static_cast<int64_t>(engine() % (held + 1));
-      const auto first = [&](int64_t row) { return static_cast<float>(1000 * q + row * kWidth); };
-      fresh.push_back(rising({enter, kWidth}, first(in[q])));
-      sums.push_back(rising({leave, kWidth}, 0.5f));
-      wanted.push_back(rising({leave, kWidth}, first(out[q])));
-      for (int64_t i = 0; i < leave * kWidth; ++i) wanted.back().f32()[i] += sums.back().f32()[i];
+          in[q] + enter == kAllRows ? held : static_cast<int64_t>(engine() % (held + 1));
+      const auto first = [&](int64_t row) {
+        return static_cast<float>(1000 * q + row * kRowWidth);
+      };
+      fresh.push_back(rising({enter, kRowWidth}, first(in[q])));
+      sums.push_back(rising({leave, kRowWidth}, 0.5f));
+      wanted.push_back(rising({leave, kRowWidth}, first(out[q])));
+      for (int64_t i = 0; i < leave * kRowWidth; ++i)
+        wanted.back().f32()[i] += sums.back().f32()[i];
       in[q] += enter, out[q] += leave;
-      more = more || out[q] < kRows;
+      more = more || out[q] < kAllRows;
     }
     for (int64_t q = 0; q < kQueues; ++q) {
       jobs.push_back({&queues[q], bench.on(fresh[q]), bench.on(sums[q])});
