@@ -12,6 +12,7 @@
 
 namespace syrinx {
 
+/// Threads and their queue of jobs, which has no bound.
 template <typename Job>
 class Workers {
  public:
@@ -33,6 +34,7 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
+  /// Queues a job and returns at once. Any thread.
   void run(Job job) {
     {
       const std::lock_guard lock(mutex_);

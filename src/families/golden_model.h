@@ -196,8 +196,8 @@ inline void ask_qwen3_base(const nlohmann::json& json, const Safetensors& golden
   voice->tensors.emplace("speaker", std::move(speaker));
   request.voice.data = std::move(voice);
 }
-/// Reads the first step's logits of all ids, and those of codes and the end in all steps. The ids
-/// of prompts are not those of rows, which RowsOfPrompts compares.
+/// Reads the first step's logits of all ids, and those of codes and the end in all steps. Does not
+/// read ids of prompts: a row sums several of them, and the test RowsOfPrompts compares rows.
 inline bool read_qwen3_tts(const GoldenModel& model, const nlohmann::json& json, GoldenCase& c) {
   c.ended = json["ended"];
   c.frames = ints(c.golden->view("frames"));

@@ -67,7 +67,8 @@ class InvalidLines {
   std::string first_, others_;
 };
 
-/// Returns the first field in `fields` that `syrinx batch` sets itself; null if there is none.
+/// Returns the first field of `fields` that a batch line may not set, because `syrinx batch` sets
+/// it. Returns null if `fields` has no such field.
 const char* own_field(const ordered_json& fields) {
   for (const char* ours : {"stream", "stream_format", "response_format", "encoding"}) {
     if (fields.contains(ours)) return ours;

@@ -86,14 +86,14 @@ TEST(WsDialects, Paths) {
   EXPECT_EQ(refusal_at("/v1/text-to-speech//stream-input").status, 404);
   EXPECT_EQ(refusal_at("/v1/text-to-speech/a/b/stream-input").status, 404);
   EXPECT_EQ(refusal_at("/v1/nothing").status, 404);
-  EXPECT_EQ(refusal_at("/v1/text-to-speech/nobody/stream-input").code, "voice_not_found");
+  EXPECT_EQ(refusal_at("/v1/text-to-speech/unknown/stream-input").code, "voice_not_found");
   EXPECT_EQ(refusal_at("/v1/text-to-speech/low/stream-input", "output_format=pcm_x").param,
             "output_format");
   EXPECT_EQ(refusal_at("/v1/speak", "encoding=morse").param, "encoding");
   EXPECT_EQ(refusal_at("/v1/speak", "sample_rate=[[").param, "sample_rate");
-  EXPECT_EQ(refusal_at("/v1/speak", "model=nobody").code, "voice_not_found");
-  EXPECT_EQ(refusal_at("/v1/speak", "model=nobody").param, "model");
-  EXPECT_EQ(refusal_at("/v1/text-to-speech/nobody/stream-input").param, "voice_id");
+  EXPECT_EQ(refusal_at("/v1/speak", "model=unknown").code, "voice_not_found");
+  EXPECT_EQ(refusal_at("/v1/speak", "model=unknown").param, "model");
+  EXPECT_EQ(refusal_at("/v1/text-to-speech/unknown/stream-input").param, "voice_id");
 }
 
 TEST(WsDialects, NativeSpeaks) {
