@@ -93,6 +93,35 @@ TEST_F(EmulatedGpus, AFullGpuReusesTheMemoryOfAnUnloadedModel) {
   gpu::emulated::set_memory(device, size_t{80} << 30);
 }
 
+TEST_F(EmulatedGpus, MemoryGrowsUntilTheGpuIsFull) {
+  constexpr size_t kMib = size_t{1} << 20;
+  const Device device = Device::gpu(1);
+  gpu::emulated::set_memory(device, 100 * kMib);
+  {
+    const auto memory = GrowingMemory::reserve(device, 500 * kMib);
+    const Tensor there({int64_t{60} << 20}, DType::kU8, device);  // addresses need no memory
+    const auto part = [&](size_t begin, size_t bytes) {
+      return View{static_cast<char*>(memory->begin()) + begin,
+                  DType::kU8,
+                  {static_cast<int64_t>(bytes)},
+                  device};
+    };
+    memory->grow(10 * kMib);
+    std::vector<uint8_t> host(3, 7);
+    const View ends{host.data(), DType::kU8, {3}};
+    device_copy(ends, part(10 * kMib - 3, 3));
+    memory->grow(20 * kMib);
+    EXPECT_THROW(memory->grow(50 * kMib), LoadError);
+    EXPECT_THROW(memory->grow(600 * kMib), InternalError);
+    Tensor both({6}, DType::kU8);
+    device_copy(part(10 * kMib - 3, 6), both);
+    const auto* got = static_cast<const uint8_t*>(both.view().data);
+    EXPECT_EQ(std::vector<uint8_t>(got, got + 6), (std::vector<uint8_t>{7, 7, 7, 0, 0, 0}));
+  }
+  const Tensor again({int64_t{90} << 20}, DType::kU8, device);
+  gpu::emulated::set_memory(device, size_t{80} << 30);
+}
+
 TEST_F(EmulatedGpus, StreamsOfStepsGoBeforeThoseOfCodecs) {
   const auto first = Stream::create(Device::gpu(1), StreamPriority::kHigh),
              later = Stream::create(Device::gpu(1));
