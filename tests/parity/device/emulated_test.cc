@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "codec/s3_flow_pages.h"
 #include "engine/collector.h"
 #include "io/file.h"
 #include "kernels/activation.h"
@@ -120,6 +121,24 @@ TEST_F(EmulatedGpus, MemoryGrowsUntilTheGpuIsFull) {
   }
   const Tensor again({int64_t{90} << 20}, DType::kU8, device);
   gpu::emulated::set_memory(device, size_t{80} << 30);
+}
+
+/// The memory of the GPU limits the frames of a flow's streams, not the number of its groups.
+TEST_F(EmulatedGpus, AFullGpuRefusesPagesOfAFlow) {
+  const Device device = Device::gpu(1);
+  gpu::emulated::set_memory(device, size_t{100} << 20);
+  constexpr int64_t kSlots = 256;  // a group has 1 MiB
+  const auto pages =
+      std::make_shared<S3FlowPages>(KvSpec{1, 2, 8, DType::kF32}, kSlots, 1000, device);
+  std::vector<S3FlowPages::Group> held;
+  EXPECT_THROW(for (int i = 0; i < 200; ++i) held.push_back(pages->take()), LoadError);
+  EXPECT_GT(held.size(), 50u);
+  EXPECT_LE(held.size(), 100u);
+  held.pop_back();
+  held.push_back(pages->take());
+  EXPECT_THROW(pages->take(), LoadError);
+  gpu::emulated::set_memory(device, size_t{80} << 30);
+  held.push_back(pages->take());
 }
 
 TEST_F(EmulatedGpus, StreamsOfStepsGoBeforeThoseOfCodecs) {
