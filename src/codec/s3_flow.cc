@@ -93,8 +93,7 @@ S3FlowState S3Flow::open_whole(StepContext& ctx, const std::shared_ptr<const S3F
   S3FlowState state(voice, encoder_->open(std::max(count, config_.longest_chunk())),
                     estimator_->open());
   for (int64_t i = 0; i < config_.lookahead; ++i) tokens.push_back(voice->tokens[i]);
-  StepContext cpu(ctx.pool, ctx.host);
-  encoder_->push(cpu, tokens, false, state.encoder_);
+  encoder_->push(ctx, tokens, false, state.encoder_);
   encoder_->drop_waiting(state.encoder_);
   state.tokens_ = count;
   std::vector<float> none;
@@ -122,9 +121,8 @@ int64_t S3Flow::ready_tokens(const S3FlowJob& job) const {
 }
 
 void S3Flow::run(StepContext& ctx, std::span<const S3FlowJob> jobs) const {
-  StepContext cpu(ctx.pool, ctx.host);
   for (const S3FlowJob& job : jobs) {
-    encoder_->push(cpu, job.tokens, job.last, job.state->encoder_);
+    encoder_->push(ctx, job.tokens, job.last, job.state->encoder_);
     job.state->tokens_ += std::ssize(job.tokens);
   }
   const int64_t most = device() == Device::kCpu ? 0 : kSolvedFrames;
@@ -156,8 +154,7 @@ void S3Flow::whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& v
   all.insert(all.end(), tokens.begin(), tokens.end());
   const auto count = static_cast<int64_t>(all.size());
   S3FlowState state(voice, encoder_->open(count), estimator_->open(true));
-  StepContext cpu(ctx.pool, ctx.host);
-  encoder_->push(cpu, all, true, state.encoder_);
+  encoder_->push(ctx, all, true, state.encoder_);
   const S3FlowJob job{{}, true, noise, &state, &mel};
   const Due due{&job, count};
   encode_and_solve(ctx, {&due, 1});
@@ -173,17 +170,20 @@ void S3Flow::encode_and_solve(StepContext& ctx, std::span<const Due> due) const 
     jobs.push_back({&each.job->state->estimator_, each.tokens * config_.ratio});
     frames += jobs.back().frames;
   }
-  const View given = ctx.host.take({frames, 3 * m}, DType::kF32);
+  const View given = ctx.host.take({frames, 2 * m}, DType::kF32);
   const View noise = ctx.host.take({frames, m}, DType::kF32);
+  const View x = take_rows(ctx, branches * frames, estimator_->in());
+  const View out = take_rows(ctx, frames, m);
+  fill_zeros(ctx, x);
   int64_t at = 0;
   for (size_t i = 0; i < due.size(); at += jobs[i++].frames) {
+    const Arena::Mark inner(ctx.arena);
     const int64_t end = at + jobs[i].frames;
-    encode(ctx, due[i], given.slice(at, end), noise.slice(at, end));
+    const View mean = encoder_->encode(ctx, due[i].tokens, due[i].job->state->encoder_);
+    copy_columns(ctx, mean, m, x.slice(at, end));
+    give(due[i], given.slice(at, end), noise.slice(at, end));
   }
-  const View x = take_rows(ctx, branches * frames, estimator_->in()),
-             out = take_rows(ctx, frames, m);
-  fill_zeros(ctx, x);
-  copy_columns(ctx, upload(ctx, given), m, x.slice(0, frames));
+  copy_columns(ctx, upload(ctx, given), 2 * m, x.slice(0, frames));
   store(ctx, {noise.f32(), static_cast<size_t>(noise.count())}, out);
   FlowEstimator::Chunks chunks = estimator_->begin(ctx, jobs);
   solve(ctx, chunks, x, out);
@@ -200,19 +200,15 @@ void S3Flow::encode_and_solve(StepContext& ctx, std::span<const Due> due) const 
   estimator_->end(ctx, chunks);
 }
 
-/// Writes what a chunk's frames are computed from, in host memory: mean, speaker and prompt to
-/// `given` [F, 3 M], and noise [F, M].
-void S3Flow::encode(StepContext& ctx, const Due& due, const View& given, const View& noise) const {
-  const Arena::Mark mark(ctx.host);
-  StepContext cpu(ctx.pool, ctx.host);
+/// Writes what a chunk's frames are computed from beside the mean, in host memory: speaker and
+/// prompt to `given` [F, 2 M], and noise [F, M].
+void S3Flow::give(const Due& due, const View& given, const View& noise) const {
   const S3FlowState& state = *due.job->state;
   const S3FlowVoice& voice = *state.voice_;
   const int64_t m = config_.mel, before = state.estimator_.frames;
   const int64_t prompt = voice.mel.view().count() / m;
-  const View mean = encoder_->encode(cpu, due.tokens, due.job->state->encoder_);
   for (int64_t f = 0; f < given.shape[0]; ++f) {
-    float* to = std::copy_n(mean.f32() + f * m, m, given.f32() + f * 3 * m);
-    to = std::copy_n(voice.speaker.f32(), m, to);
+    float* to = std::copy_n(voice.speaker.f32(), m, given.f32() + f * 2 * m);
     if (before + f < prompt) {
       std::copy_n(voice.mel.f32() + (before + f) * m, m, to);
     } else {

@@ -74,9 +74,12 @@ class S3Flow {
   /// speaker encoder computed.
   std::shared_ptr<const S3FlowVoice> voice(std::vector<int32_t> tokens, Tensor mel,
                                            std::span<const float> speaker) const;
-  /// Moves the estimator, which is most of the work, to a GPU. The contexts of later calls must be
-  /// of the GPU. No stream may be open.
-  void move_to(Device device) { estimator_->move_to(device); }
+  /// Moves encoder and estimator to a GPU. The contexts of later calls must be of the GPU. No
+  /// stream may be open.
+  void move_to(Device device) {
+    encoder_->move_to(device);
+    estimator_->move_to(device);
+  }
   Device device() const { return estimator_->device(); }
   /// Opens a stream that has received its prompt, and computes all whole chunks of the prompt.
   S3FlowState open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
@@ -112,7 +115,7 @@ class S3Flow {
                          const S3FlowNoise& noise) const;
   int64_t ready_tokens(const S3FlowJob& job) const;
   void encode_and_solve(StepContext& ctx, std::span<const Due> due) const;
-  void encode(StepContext& ctx, const Due& due, const View& given, const View& noise) const;
+  void give(const Due& due, const View& given, const View& noise) const;
   void solve(StepContext& ctx, const FlowEstimator::Chunks& chunks, const View& x,
              const View& out) const;
 

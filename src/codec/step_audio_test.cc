@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "codec/differences.h"
 #include "codec/hift.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "codec/s3_flow.h"
@@ -208,11 +209,23 @@ INSTANTIATE_TEST_SUITE_P(Devices, StepFlowSpeaks, testing::ValuesIn(fixture::dev
                          fixture::device_label);
 
 /// The stream's past is longer than the limit, so rows of a page that it shares move.
-TEST_P(StepFlowSpeaks, AsTheAuthorsWholeOrInPieces) {
-  const S3FlowState prompt = flow_->open(bench_.ctx, voice(60), noise_);
-  const std::vector<float> got = go_on(prompt.clone(), 139, 139, false);
-  expect_mel(got, "stream_60_139", 11, 1e-4);
-  EXPECT_TRUE(go_on(prompt.clone(), 139, 60, false) == got);
+TEST_P(StepFlowSpeaks, AsOnTheCpuWithABoundedPast) {
+  constexpr int64_t kPrompt = 20, kTokens = 28;
+  S3FlowConfig config = flow_->config();
+  config.recent = 20;
+  const Weights weights(open_weights(step_golden("checkpoint/token2wav/flow.pt")));
+  weights.build([&] { flow_.emplace(config, weights, WeightType::kF32, 512); });
+  std::vector<float> want;
+  {
+    fixture::Bench cpu(2);
+    S3FlowState state = flow_->open(cpu.ctx, voice(kPrompt), noise_);
+    flow_->run(cpu.ctx, std::span(codes_).first(kTokens), true, noise_, state, want);
+  }
+  if (GetParam() != Device::kCpu) flow_->move_to(GetParam());
+  const S3FlowState prompt = flow_->open(bench_.ctx, voice(kPrompt), noise_);
+  const std::vector<float> got = go_on(prompt.clone(), kTokens, kTokens, false);
+  EXPECT_LT(relative_difference(got, {want.data(), DType::kF32, {std::ssize(want)}}), 1e-4f);
+  EXPECT_TRUE(go_on(prompt.clone(), kTokens, 9, false) == got);
 }
 
 TEST_F(StepFlow, AStreamsPastIsBounded) {
