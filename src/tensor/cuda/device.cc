@@ -200,9 +200,8 @@ class CudaStream final : public Stream {
   std::vector<void*> pinned_;
 };
 
-}  // namespace
-
-void cuda::refuse_memory(Device device, size_t bytes) {
+/// Throws a LoadError: the GPU lacks the memory for these bytes.
+[[noreturn]] void refuse_memory(Device device, size_t bytes) {
   static_cast<void>(cudaGetLastError());
   std::vector<MemoryOfGpu> gpus;
   for (int number = 0; number < static_cast<int>(gpu_names().size()); ++number) {
@@ -214,6 +213,8 @@ void cuda::refuse_memory(Device device, size_t bytes) {
   }
   throw LoadError(gpu_memory_text(bytes, device, gpus));
 }
+
+}  // namespace
 
 std::vector<std::string> gpu_names() {
   int count = 0;
@@ -266,7 +267,7 @@ void* device_allocate(Device device, size_t bytes) {
       static_cast<void>(cudaGetLastError());
       made = cudaMalloc(&memory, room);
     }
-    if (made == cudaErrorMemoryAllocation) cuda::refuse_memory(device, room);
+    if (made == cudaErrorMemoryAllocation) refuse_memory(device, room);
     check(made, "cudaMalloc");
     if (small) small_pieces.made(memory, room);
   }
