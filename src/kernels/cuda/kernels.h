@@ -16,6 +16,7 @@
 #include "kernels/copy.h"
 #include "kernels/guidance.h"
 #include "kernels/linear.h"
+#include "kernels/lstm.h"
 #include "kernels/rope.h"
 #include "kernels/sample.h"
 
@@ -99,6 +100,8 @@ void add_experts(StepContext& ctx, const ExpertTable& table, const View& x, cons
 
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t phases, int64_t dilation, int64_t stride);
+
+void lstm(StepContext& ctx, const PackedLinear& recurrent, std::span<const LstmSteps> streams);
 
 /// Uploads a batch for Ragged::on_device, once for all layers; valid until the arena releases it.
 const int32_t* upload_ragged(StepContext& ctx, const Ragged& ragged);

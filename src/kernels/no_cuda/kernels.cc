@@ -56,6 +56,7 @@ void conv1d(StepContext&, const PackedConv1d&, std::span<const ConvSegment>, int
             int64_t) {
   missing();
 }
+void lstm(StepContext&, const PackedLinear&, std::span<const LstmSteps>) { missing(); }
 const int32_t* upload_ragged(StepContext&, const Ragged&) { missing(); }
 void write_kv(StepContext&, const HeadsView&, const HeadsView&, const KvPool&, int, const Ragged&) {
   missing();
