@@ -15,6 +15,7 @@
 #include "kernels/conv.h"
 #include "kernels/copy.h"
 #include "kernels/guidance.h"
+#include "kernels/id_limits.h"
 #include "kernels/linear.h"
 #include "kernels/lstm.h"
 #include "kernels/rope.h"
@@ -116,6 +117,10 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
 void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
                   std::span<const GuidedRow> places, int column, const View& codes,
                   const View& status);
+
+void limit_ids(StepContext& ctx, const View& logits, std::span<const IdLimits> rows);
+void log_probabilities(StepContext& ctx, const View& logits, const View& ids, int column,
+                       const View& out);
 
 void draw_code(StepContext& ctx, const View& logits, const StepDraws& draws, const void* there,
                int k, const View& codes, const View& status);
