@@ -34,9 +34,7 @@ class S3VocoderStage : public ChunkStage {
 
  private:
   struct Stream;
-  struct Piece;
-  Piece begin_piece(StepContext& ctx, ChunkJob& job, int64_t begin, HiftJob& work) const;
-  void end_piece(const Piece& piece) const;
+  void run(StepContext& ctx, ChunkJob& job) const;
   HiftState begin(const Stream& stream) const;
 
   const Hift& hift_;
