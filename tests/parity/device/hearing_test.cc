@@ -79,7 +79,8 @@ TEST_P(HearsOnGpu, AsOnTheCpuAloneAndInACrowd) {
 INSTANTIATE_TEST_SUITE_P(
     cuda, HearsOnGpu,
     testing::Values("qwen3_asr/golden/hf/checkpoint", "qwen3_omni/golden/published/checkpoint",
-                    "bagpiper/golden/checkpoint"),
+                    "bagpiper/golden/checkpoint", "glm4_voice/golden/checkpoint",
+                    "step_audio2/golden/checkpoint"),
     test_name);
 
 /// Whisper's encoder and decoder.
