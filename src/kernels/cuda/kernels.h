@@ -16,6 +16,7 @@
 #include "kernels/copy.h"
 #include "kernels/guidance.h"
 #include "kernels/linear.h"
+#include "kernels/rel_attention.h"
 #include "kernels/rope.h"
 #include "kernels/sample.h"
 
@@ -69,6 +70,10 @@ void mean_rows(StepContext& ctx, const View& x, int64_t each, const View& out);
 /// Chooses codes; subtracts entries only if x is not empty.
 void subtract_largest(StepContext& ctx, const View& scores, const View& entries, const View& x,
                       const View& codes, int64_t column);
+
+/// Has a block for each row and head; scale: 1 / sqrt(D).
+void rel_attention(StepContext& ctx, const View& qkv, const View& u, const View& v,
+                   std::span<const RelSegment> streams, float scale, const View& out);
 
 void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
            bool add);

@@ -43,6 +43,10 @@ void depthwise_patches(StepContext&, const View&, const View&, const View&, int6
 }
 void channels_first(StepContext&, const View&, const View&) { missing(); }
 void multiply(StepContext&, const View&, const View&) { missing(); }
+void rel_attention(StepContext&, const View&, const View&, const View&, std::span<const RelSegment>,
+                   float, const View&) {
+  missing();
+}
 void mean_rows(StepContext&, const View&, int64_t, const View&) { missing(); }
 void subtract_largest(StepContext&, const View&, const View&, const View&, const View&, int64_t) {
   missing();
