@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "kernels/activation.h"
-#include "kernels/patches.h"
 
 namespace syrinx {
 namespace {
@@ -100,7 +99,6 @@ FastConformer::State FastConformer::open(int64_t chunk) const {
   state.chunk = chunk;
   for (const Layer& layer : layers_) {
     state.caches.push_back({.most = chunk, .left = config_.left < 0 ? -1 : config_.left / chunk});
-    state.held.push_back(layer.attention.open_held(state.caches.back()));
     state.convs.push_back(layer.conv.open());
   }
   return state;
@@ -127,7 +125,11 @@ void FastConformer::convolve(StepContext& ctx, const Layer& layer, size_t index,
   linear(ctx, layer.value, normed, value);
   linear(ctx, layer.gate, normed, gate);
   activate(ctx, Activation::kSigmoid, gate, gate);
-  multiply(ctx, value, gate);
+  ctx.pool.parallel_for(x.shape[0], 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * config_.width; i < end * config_.width; ++i) {
+      value.f32()[i] *= gate.f32()[i];
+    }
+  });
   const std::span<ConvJob> cuts = take_array<ConvJob>(ctx, std::ssize(jobs));
   int64_t at = 0;
   for (size_t j = 0; j < jobs.size(); ++j) {
@@ -144,13 +146,8 @@ void FastConformer::convolve(StepContext& ctx, const Layer& layer, size_t index,
 
 void FastConformer::run(StepContext& ctx, const View& x, std::span<const Job> jobs) const {
   if (x.shape[0] == 0) return;
-  const Arena::Mark all_mark(ctx.arena), host_mark(ctx.host);
+  const Arena::Mark host_mark(ctx.host);
   const std::span<RelAttention::Job> seen = take_array<RelAttention::Job>(ctx, std::ssize(jobs));
-  for (size_t j = 0; j < jobs.size(); ++j) {
-    seen[j].rows = jobs[j].rows;
-    if (ctx.device != Device::kCpu && config_.left < 0 && jobs[j].rows > 0)
-      seen[j].distances = RelAttention::encode_distances(ctx, jobs[j].rows, config_.width);
-  }
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     feed(ctx, layer.before_first, layer.first_up, layer.first_down, x);
@@ -158,23 +155,12 @@ void FastConformer::run(StepContext& ctx, const View& x, std::span<const Job> jo
       const Arena::Mark mark(ctx.arena);
       const View normed = ctx.arena.take(x.shape, DType::kF32);
       layer.before_attention(ctx, x, normed);
-      for (size_t j = 0; j < jobs.size(); ++j) {
-        seen[j].cache = &jobs[j].state->caches[i];
-        seen[j].held = jobs[j].state->held[i];
-      }
+      for (size_t j = 0; j < jobs.size(); ++j) seen[j] = {jobs[j].rows, &jobs[j].state->caches[i]};
       layer.attention.run(ctx, normed, seen, x);
     }
     convolve(ctx, layer, i, x, jobs);
     feed(ctx, layer.before_second, layer.second_up, layer.second_down, x);
     layer.norm(ctx, x, x);
-  }
-}
-
-void FastConformer::move_to(Device device) {
-  for (Layer& l : layers_) {
-    syrinx::move_to(device, l.before_first, l.before_attention, l.before_conv, l.before_second,
-                    l.norm, l.conv_norm, l.first_up, l.first_down, l.second_up, l.second_down,
-                    l.value, l.gate, l.conv_out, l.conv, l.attention);
   }
 }
 

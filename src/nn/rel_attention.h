@@ -2,17 +2,17 @@
 // to earlier chunks: all of them, or a number set in the cache of its stream. The layer or the
 // cache sets the length of chunks. Keys and values are kept while later rows need them, so the work
 // for a stream is its length times the rows to which a row attends. Results do not depend on when
-// chunks arrive, or on the other streams of a call. Formula: kernels/rel_attention.h, where the
-// distances are projected sines and cosines. The layout is that of ESPnet's "rel_pos" attention.
-// Const after construction, shared by threads. R rows of a chunk, N rows of all streams, H width, D
-// head size; activations f32.
+// chunks arrive, or on the other streams of a call. Formula (Transformer-XL, arXiv 1901.02860,
+// appendix B): score(i, j) = ((q_i + u) k_j + (q_i + v) W_p e(i - j)) / sqrt(D), where e is the
+// sines and cosines of the distance. The layout is that of ESPnet's "rel_pos" attention. Const
+// after construction, shared by threads. R rows of a chunk, N rows of all streams, H width, D head
+// size; activations f32.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "kernels/rel_attention.h"
 #include "nn/layers.h"
 
 namespace syrinx {
@@ -28,8 +28,8 @@ class RelAttention {
  public:
   /// One stream's keys and values [rows, H], and projected distances [distances, H].
   struct Cache {
-    std::vector<float> keys = {}, values = {}, distances = {};  // empty on a GPU
-    int64_t rows = 0;                                           ///< number of rows received so far
+    std::vector<float> keys = {}, values = {}, distances = {};
+    int64_t rows = 0;     ///< number of rows received so far
     int64_t dropped = 0;  ///< number of first rows that were dropped; keys, values begin after them
     int64_t most = 0;     ///< limit of rows per chunk, constant for a stream; 0: the layer's limit
     int64_t left = -1;    ///< earlier chunks to which a row attends, constant; < 0: all
@@ -39,8 +39,6 @@ class RelAttention {
   struct Job {
     int64_t rows = 0;
     Cache* cache = nullptr;
-    View held = {};       ///< on a GPU, if the cache has `left`: memory of open_held()
-    View distances = {};  ///< on a GPU, otherwise: encode_distances() of the rows
   };
 
   RelAttention() = default;
@@ -53,36 +51,22 @@ class RelAttention {
   /// then store no distances. `chunk` is the layer's limit.
   void prepare(int64_t farthest);
 
-  /// Allocates memory on a GPU for the keys and values of a stream with Cache::left, side by side.
-  /// On the CPU returns an empty tensor. On a GPU, a stream without `left` has one call.
-  Tensor open_held(const Cache& cache) const;
-  /// Writes sines and cosines of the distances between `rows` rows to the context's arena, for all
-  /// layers of one width.
-  static View encode_distances(StepContext& ctx, int64_t rows, int64_t width);
-
   /// Appends the rows `normed` [R, H] to the cache and adds their attention to x [R, H].
   void run(StepContext& ctx, const View& normed, Cache& cache, const View& x) const;
   /// Runs the layer for the streams of `jobs`, whose rows are consecutive in normed and x [N, H].
   void run(StepContext& ctx, const View& normed, std::span<const Job> jobs, const View& x) const;
   size_t bytes() const { return qkv_.bytes() + out_.bytes() + distance_.bytes(); }
-  /// Moves the weights to a GPU. Streams opened afterwards are on the GPU, too.
-  void move_to(Device device);
 
  private:
   int64_t most(const Cache& cache) const { return cache.most > 0 ? cache.most : chunk_; }
-  void check(const Job& job) const;
   void extend(StepContext& ctx, int64_t rows, Cache& cache) const;
-  RelSegment segment(const Job& job) const;
-  void attend(StepContext& ctx, const View& qkv, std::span<const Job> jobs,
-              const View& mixed) const;
-  void attend_on_gpu(StepContext& ctx, const View& qkv, std::span<const Job> jobs,
-                     const View& mixed) const;
-  int64_t forget(Cache& cache) const;
+  void attend(StepContext& ctx, const View& qkv, const Cache& cache, const View& mixed) const;
+  void forget(Cache& cache) const;
 
   int64_t width_ = 0, heads_ = 0, chunk_ = 0;
   PackedLinear qkv_, out_, distance_;
   Tensor bias_u_, bias_v_;
-  Tensor table_;  // projected distances [-(chunk - 1), farthest] for caches with `left`
+  std::vector<float> table_;  // projected distances [-(chunk - 1), farthest] for caches with `left`
 };
 
 }  // namespace syrinx

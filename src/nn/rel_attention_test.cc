@@ -6,8 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "kernels/fixture.h"
-
 namespace syrinx {
 namespace {
 
@@ -119,19 +117,16 @@ TEST(RelAttention, FollowsTheFormulaChunkByChunk) {
   EXPECT_THROW(attention.run(ctx, x, cache, sum), InternalError);
 }
 
-class RelAttentionOn : public fixture::OnDevice {};
-INSTANTIATE_TEST_SUITE_P(Devices, RelAttentionOn, ::testing::ValuesIn(fixture::devices()),
-                         fixture::device_label);
-
 /// Streams with different chunks and windows share a call. One stream has several chunks in a call.
-TEST_P(RelAttentionOn, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
+TEST(RelAttention, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
   auto owned = std::make_unique<Source>();
   const Source& source = *owned;
   const Weights weights(std::move(owned));
   RelAttention attention(weights, kWidth, kHeads, kChunk, WeightType::kF32);
   attention.prepare(7);
-  if (GetParam() != Device::kCpu) attention.move_to(GetParam());
-  fixture::Bench bench(2, GetParam());
+  ThreadPool pool(2);
+  Arena arena;
+  StepContext ctx{pool, arena};
   Tensor x({kRows, kWidth}, DType::kF32);
   Rows rows(kRows, std::vector<double>(kWidth));
   for (int64_t i = 0; i < kRows * kWidth; ++i) {
@@ -144,7 +139,6 @@ TEST_P(RelAttentionOn, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
   for (const Stream& s : {Stream{2, 1, {2, 4, 4}}, Stream{4, 1, {8, 2, 0}}, Stream{1, 3, {1, 2, 7}},
                           Stream{2, 0, {10, 0, 0}}}) {
     RelAttention::Cache alone{.most = s.chunk, .left = s.left}, other{.most = 2, .left = 1};
-    const Tensor held = attention.open_held(alone), held_other = attention.open_held(other);
     Tensor sum({kRows, kWidth}, DType::kF32);
     std::fill_n(sum.f32(), kRows * kWidth, 0.f);
     int64_t at = 0;
@@ -153,9 +147,8 @@ TEST_P(RelAttentionOn, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
       std::copy_n(x.f32(), 2 * kWidth, both.f32());
       std::copy_n(x.f32() + at * kWidth, each * kWidth, both.f32() + 2 * kWidth);
       std::fill_n(out.f32(), (2 + each) * kWidth, 0.f);
-      const RelAttention::Job jobs[] = {{2, &other, held_other}, {each, &alone, held}};
-      attention.run(bench.ctx, bench.on(both), jobs, bench.on(out));
-      bench.back();
+      const RelAttention::Job jobs[] = {{2, &other}, {each, &alone}};
+      attention.run(ctx, both, jobs, out);
       std::copy_n(out.f32() + 2 * kWidth, each * kWidth, sum.f32() + at * kWidth);
       at += each;
     }
@@ -166,10 +159,8 @@ TEST_P(RelAttentionOn, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
     EXPECT_LE(alone.rows - alone.dropped, (s.left + 1) * s.chunk);
   }
   RelAttention::Cache far{.most = 4, .left = 2};
-  const Tensor memory = attention.open_held(far);
-  const RelAttention::Job beyond{kRows, &far, memory};
-  EXPECT_THROW(attention.run(bench.ctx, bench.on(x), std::span(&beyond, 1), bench.on(x)),
-               InternalError);
+  const RelAttention::Job beyond{kRows, &far};
+  EXPECT_THROW(attention.run(ctx, x, std::span(&beyond, 1), x), InternalError);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The networks around the language model as stages of the graph: hearing (samples to codes), flow
 // (codes to mel), vocoder (mel to samples). Const after construction, shared by threads; the
-// networks must outlive them. The flow runs on the CPU only.
+// networks must outlive them. CPU only.
 #pragma once
 
 #include "codec/glm_flow.h"
@@ -23,7 +23,6 @@ class HearingStage : public ChunkStage {
 
   /// A chunk includes the neighbouring blocks, because mel and convolutions of a block read them.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
-  Device device() const override { return tokenizer_.device(); }
   FrameType in() const override;
   FrameType out() const override { return {Flow::kRows, 1}; }
   int most_out() const override;
