@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "families/golden_models.h"
+#include "families/settings_of.h"
 #include "model/same_steps.h"
 
 namespace syrinx {
@@ -91,15 +92,21 @@ struct Description {
   size_t voices;         ///< number of named voices
   const char* licence;   ///< beginning of PipelineInfo::licence
   bool context = false;  ///< accepts earlier turns of a conversation
+  /// A control token, which a text may contain as plain text. Null: the text becomes phonemes, or
+  /// the prompt has only its beginning.
+  const char* control = nullptr;
 };
 
 constexpr Description kDescriptions[] = {
-    {"orpheus", 24000, 46.875, LateText::kSentence, "tara", 10, "Llama 3.2"},
-    {"higgs", 24000, 25, LateText::kSentence, "default", 1, "Boson Higgs Audio v3"},
-    {"csm", 24000, 12.5, LateText::kSentence, "0", 10, "Apache-2.0", true},
-    {"csm_taught", 24000, 250, LateText::kSentence, "0", 10, "Apache-2.0", true},
-    {"fish_speech", 44100, 44100. / 128, LateText::kSentence, "0", 10, "Fish Audio Research", true},
-    {"opuslm", 16000, 50, LateText::kSentence, "default", 1, "see the checkpoint"},
+    {"orpheus", 24000, 46.875, LateText::kSentence, "tara", 10, "Llama 3.2", false, "<|eot_id|>"},
+    {"higgs", 24000, 25, LateText::kSentence, "default", 1, "Boson Higgs Audio v3", false,
+     "<|text|>"},
+    {"csm", 24000, 12.5, LateText::kSentence, "0", 10, "Apache-2.0", true, "<|end_of_text|>"},
+    {"csm_taught", 24000, 250, LateText::kSentence, "0", 10, "Apache-2.0", true, "<|end_of_text|>"},
+    {"fish_speech", 44100, 44100. / 128, LateText::kSentence, "0", 10, "Fish Audio Research", true,
+     "<|im_end|>"},
+    {"opuslm", 16000, 50, LateText::kSentence, "default", 1, "see the checkpoint", false,
+     "<|endoftext|>"},
     {"zonos", 44100, 44100. / 512, LateText::kSentence, "none", 3, "Apache-2.0; codec MIT"},
     {"chatterbox", 24000, 25, LateText::kNone, "default", 1, "MIT"},
     {"chatterbox_multilingual", 24000, 25, LateText::kNone, "default", 1, "MIT"},
@@ -108,8 +115,9 @@ constexpr Description kDescriptions[] = {
     {"cosyvoice2", 24000, 25, LateText::kNone, "fox", 3, "Apache-2.0"},
     {"cosyvoice3", 24000, 25, LateText::kNone, "fox", 3, "Apache-2.0"},
     {"cosyvoice3_wide", 24000, 25, LateText::kNone, "fox", 3, "Apache-2.0"},
-    {"moss_tts", 24000, 12.5, LateText::kToken, "default", 1, "Apache-2.0", true},
-    {"moss_tts_shapes", 8000, 8000. / 384, LateText::kToken, "default", 1, "Apache-2.0", true},
+    {"moss_tts", 24000, 12.5, LateText::kToken, "default", 1, "Apache-2.0", true, "<|text_pad|>"},
+    {"moss_tts_shapes", 8000, 8000. / 384, LateText::kToken, "default", 1, "Apache-2.0", true,
+     "<|text_pad|>"},
     {"voxtral_tts", 24000, 62.5, LateText::kSentence, "cheerful_female", 2, "CC-BY-NC-4.0"},
     {"voxtral_tts_other", 8000, 31.25, LateText::kSentence, "neutral_male", 1, "CC-BY-NC-4.0"},
     {"voxcpm2", 48000, 200, LateText::kSentence, "default", 1, "Apache-2.0"},
@@ -119,8 +127,9 @@ constexpr Description kDescriptions[] = {
     {"vibevoice_shapes", 24000, 200, LateText::kToken, "anna", 2, "MIT"},
     {"omnivoice", 24000, 25, LateText::kSentence, "default", 1, "Apache-2.0 (code"},
     {"omnivoice_shapes", 24000, 25, LateText::kSentence, "default", 1, "Apache-2.0 (code"},
-    {"qwen3_tts", 24000, 12.5, LateText::kToken, "vivian", 4, "Apache-2.0"},
-    {"qwen3_tts_projected", 24000, 125, LateText::kToken, "vivian", 4, "Apache-2.0"},
+    {"qwen3_tts", 24000, 12.5, LateText::kToken, "vivian", 4, "Apache-2.0", false, "<|im_end|>"},
+    {"qwen3_tts_projected", 24000, 125, LateText::kToken, "vivian", 4, "Apache-2.0", false,
+     "<|im_end|>"},
 };
 
 TEST_P(SpeakingModels, DescribeThemselves) {
@@ -138,43 +147,26 @@ TEST_P(SpeakingModels, DescribeThemselves) {
   EXPECT_EQ(speech.voices.size(), row->voices);
   EXPECT_TRUE(info_.licence.starts_with(row->licence)) << info_.licence;
   EXPECT_EQ(speech.context, row->context);
+  // A control token is one id, its characters as text are several.
+  const auto rows = [&](const char* text) {
+    SpeechRequest request = say(text);
+    if (info_.offers.has("text_in_prompt")) request.say.in_prompt = true;
+    return open_only(*model_, request)->prompt_rows();
+  };
+  if (row->control) EXPECT_GE(rows(row->control), rows("x") + 2);
+  EXPECT_GT(rows("bad \xff\xfe bytes"), 0);
 }
 
 /// How a model draws codes if a request sets nothing, and the bound of a short text. The values are
 /// those of the authors' programs and of the checkpoints' configs.
 struct Drawing {
-  const char* name;    ///< of a row of golden_models.h
-  const char* first;   ///< of code 0: the settings that differ from those of SampleParams
-  const char* others;  ///< of the later codes of a step, if any; null: the same
-  int steps;           ///< bound of "Hello there."
-  float guidance = 0;  ///< scale; 0: none
+  const char* name;          ///< of a row of golden_models.h
+  const char* first;         ///< of code 0: the settings that differ from those of SampleParams
+  const char* others;        ///< of the later codes of a step, if any; null: the same
+  int steps;                 ///< bound of "Hello there."
+  float guidance = 0;        ///< scale; 0: no companion
+  float inner_guidance = 0;  ///< scale in the networks of a step, which need no companion
 };
-
-/// Returns the settings that differ from those of SampleParams.
-std::string settings(const SampleParams& p) {
-  std::string out;
-  const auto add = [&](const char* name, auto value, auto usual) {
-    if (value != usual) out += concat(out.empty() ? "" : " ", name, " ", value);
-  };
-  const SampleParams usual;
-  add("temperature", p.temperature, usual.temperature);
-  add("top_k", p.top_k, usual.top_k);
-  add("top_p", p.top_p, usual.top_p);
-  add("min_p", p.min_p, usual.min_p);
-  add("penalty", p.repetition_penalty, usual.repetition_penalty);
-  add("window", p.penalty_window, usual.penalty_window);
-  add("ras_window", p.ras_window, usual.ras_window);
-  add("ras_repeats", p.ras_repeats, usual.ras_repeats);
-  add("ras_temperature", p.ras_temperature, usual.ras_temperature);
-  add("ras_top_p", p.ras_top_p, usual.ras_top_p);
-  for (const auto& [name, set] : {std::pair{"min_p_first", p.min_p_first},
-                                  {"penalty_last", p.penalty_last},
-                                  {"penalty_each", p.penalty_each},
-                                  {"filter_first", p.filter_first}}) {
-    if (set) out += concat(out.empty() ? "" : " ", name);
-  }
-  return out;
-}
 
 constexpr Drawing kDrawings[] = {
     {"orpheus", "temperature 0.6 top_p 0.8 penalty 1.3", "", 1960},
@@ -197,7 +189,7 @@ constexpr Drawing kDrawings[] = {
     {"moss_tts_shapes", "temperature 0.8 top_k 30 top_p 0.6 penalty 1.1 window 50", nullptr, 200},
     {"voxtral_tts", "temperature 0", nullptr, 221},
     {"voxtral_tts_other", "temperature 0", nullptr, 221},
-    {"voxcpm2", "temperature 0", "", 52},
+    {"voxcpm2", "temperature 0", "", 52, 0, 2.f},
     {"pocket_tts", "temperature 0", "", 59},
     {"pocket_tts_small", "temperature 0", "", 59},
     {"vibevoice", "temperature 0", "", 80, 1.5f},
@@ -215,9 +207,9 @@ TEST_P(SpeakingModels, DrawAsTheAuthorsDo) {
   ASSERT_NE(row, std::end(kDrawings));
   SpeechRequest request = say("Hello there.");
   const auto state = open_only(*model_, request);
-  EXPECT_EQ(settings(state->sampling(0)), row->first);
+  EXPECT_EQ(settings_of(state->sampling(0)), row->first);
   if (model_->graph().ar().traits().vocab.size() > 1) {
-    EXPECT_EQ(settings(state->sampling(1)), row->others ? row->others : row->first);
+    EXPECT_EQ(settings_of(state->sampling(1)), row->others ? row->others : row->first);
   }
   EXPECT_EQ(state->max_steps(), row->steps);
   EXPECT_EQ(state->guidance().value_or(0), row->guidance);
@@ -230,6 +222,33 @@ TEST_P(SpeakingModels, DrawAsTheAuthorsDo) {
   EXPECT_EQ(own->sampling(1).temperature, 0.3f);
   EXPECT_EQ(own->sampling(1).top_k, 5);
   EXPECT_EQ(own->sampling(1).top_p, 0.5f);
+}
+
+TEST_P(SpeakingModels, SeedsNoiseAndGuidanceChangeLatents) {
+  if (!latents() || !has_cache()) return;
+  const auto said = [&](uint64_t seed, std::optional<float> temperature,
+                        std::optional<float> guidance) {
+    Runner runner(*model_);
+    SpeechRequest request = say("hello");
+    request.sampling.seed = seed, request.sampling.temperature = temperature;
+    request.sampling.guidance = guidance;
+    request.terms.ignore_stop = true;
+    Track track = runner.open(request);
+    for (int i = 0; i < 8; ++i) runner.step(track);
+    return track.rows;
+  };
+  const std::vector<float> usual = said(1, {}, {});
+  EXPECT_FALSE(usual.empty());
+  EXPECT_TRUE(said(1, {}, {}) == usual);
+  EXPECT_FALSE(said(2, {}, {}) == usual);
+  EXPECT_FALSE(said(1, 0.f, {}) == usual);
+  EXPECT_TRUE(said(1, 0.f, {}) == said(2, 0.f, {})) << "without noise no seed counts";
+  if (!info_.offers.has("guidance")) return;
+  const auto row = std::ranges::find(kDrawings, std::string_view(GetParam().name),
+                                     [](const Drawing& each) { return each.name; });
+  const float scale = row->guidance > 0 ? row->guidance : row->inner_guidance;
+  EXPECT_TRUE(said(1, {}, scale) == usual) << "the authors' scale";
+  EXPECT_FALSE(said(1, {}, 1.f) == usual);
 }
 
 TEST_P(SpeakingModels, LateTextThatNeverComesIsRefused) {

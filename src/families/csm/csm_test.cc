@@ -191,12 +191,6 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   EXPECT_TRUE(x.logits == y.logits);
 }
 
-TEST_F(CsmTest, ControlTokensInTextArePlainText) {
-  const auto ids = model_.turn(0, "a<|end_of_text|>b");
-  EXPECT_EQ(std::count(ids.begin(), ids.end(), ids.back()), 1);
-  EXPECT_TRUE(model_.open(request("bad \xff\xfe bytes")).ok());
-}
-
 /// A changed copy of a small checkpoint, and the error of loading it. Empty: it loads.
 struct Copy : CheckpointCopy {
   explicit Copy(const std::string& name = "taught")

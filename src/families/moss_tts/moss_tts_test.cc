@@ -185,12 +185,6 @@ TEST_F(MossTtsTest, Refusals) {
   EXPECT_FALSE(open_only(model_, late)->append_text(text, false).ok());
 }
 
-TEST_F(MossTtsTest, ControlTokensInTextArePlainText) {
-  const auto state = open_only(model_, request("<|text_pad|>"));
-  const std::span<const int32_t> ids = state->prompt_ids();
-  EXPECT_EQ(std::ranges::count(ids, model_.config().text_pad), 0);
-}
-
 TEST_F(MossTtsTest, ARecordingBecomesTheVoiceOfTheGolden) {
   const Safetensors golden(golden_dir("other_shapes") + "/talk.safetensors");
   const View sound = golden.view("recording");

@@ -69,12 +69,6 @@ TEST_F(OrpheusTest, BoundsOfFramesAreBoundsOfSteps) {
   }
 }
 
-TEST_F(OrpheusTest, ControlTokensInTextArePlainText) {
-  const std::vector<int32_t> said = ids(plain("a<|eot_id|>b<custom_token_2>"));
-  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().behind.front()), 1);
-  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().end_of_speech), 0);
-}
-
 TEST_F(OrpheusTest, SpacesBeforeMarksGoAsServedByTheAuthors) {
   const auto ids_of = [&](const char* text) { return ids(plain(text)); };
   EXPECT_EQ(ids_of("Well , hello ! How are you ? Fine ."),

@@ -29,19 +29,6 @@ class PocketTest : public FamilyTest<PocketTts> {
   }
 };
 
-TEST_F(PocketTest, SeedsAndNoiseCount) {
-  const std::vector<float> plain = latents(request("hello"), 4);
-  EXPECT_TRUE(latents(request("hello"), 4) == plain);
-  EXPECT_FALSE(latents(request("hello", 2), 4) == plain);
-  SpeechRequest quiet = request("hello");
-  quiet.sampling.temperature = 0.f;
-  SpeechRequest other = quiet;
-  other.sampling.seed = 99;
-  EXPECT_TRUE(latents(quiet, 4) == latents(other, 4)) << "without noise no seed counts";
-  other.sampling.temperature = model_.config().temperature, other.sampling.seed = 1;
-  EXPECT_TRUE(latents(other, 4) == plain) << "the config's is the default";
-}
-
 TEST_F(PocketTest, TheEndHasATail) {
   for (const auto& [text, tail] : {std::pair("one two three four", 5), {"a b c d e", 3}}) {
     rows_.clear();

@@ -193,11 +193,5 @@ TEST_F(Qwen3TtsTest, SpeaksWithoutAVoiceAndOnlySomeEditionsTakeInstructions) {
   EXPECT_EQ(model_.info().speech.voices.back().id, "none");
 }
 
-TEST_F(Qwen3TtsTest, ControlTokensInTextArePlainText) {
-  const auto ids = model_.frontend().text_ids("a<|im_end|>b");
-  for (const int32_t id : ids) EXPECT_LT(id, model_.config().text.im_start - 1);
-  EXPECT_TRUE(model_.open(request("bad \xff\xfe bytes")).ok());
-}
-
 }  // namespace
 }  // namespace syrinx::qwen3_tts

@@ -32,24 +32,6 @@ class VibeVoiceTest : public FamilyTest<VibeVoice> {
   }
 };
 
-TEST_F(VibeVoiceTest, SeedsNoiseAndGuidanceCount) {
-  SpeechRequest r = request("hello");
-  r.terms.ignore_stop = true;
-  const std::vector<float> plain = latents(r, 8);
-  EXPECT_TRUE(latents(r, 8) == plain);
-  SpeechRequest usual = r, other = r;
-  usual.sampling.guidance = State::kGuidance, usual.sampling.temperature = 1.f;
-  EXPECT_TRUE(latents(usual, 8) == plain) << "the defaults";
-  other.sampling.seed = 2;
-  EXPECT_FALSE(latents(other, 8) == plain);
-  other = r, other.sampling.guidance = 1.f;
-  EXPECT_FALSE(latents(other, 8) == plain);
-  other = r, other.sampling.temperature = 0.f;
-  const std::vector<float> quiet = latents(other, 8);
-  other.sampling.seed = 2;
-  EXPECT_TRUE(latents(other, 8) == quiet) << "without noise no seed counts";
-}
-
 TEST_F(VibeVoiceTest, WindowsOfFiveIdsAndSixLatents) {
   const auto state = open(request("The quick brown fox jumps over the lazy dog."));
   const auto& own = static_cast<const State&>(*state);

@@ -33,22 +33,6 @@ class VoxCpm2Test : public FamilyTest<VoxCpm2> {
   }
 };
 
-TEST_F(VoxCpm2Test, SeedsNoiseAndGuidanceCount) {
-  const std::vector<float> plain = latents(request("hello"), 3);
-  EXPECT_TRUE(latents(request("hello"), 3) == plain);
-  EXPECT_FALSE(latents(request("hello", 2), 3) == plain);
-  SpeechRequest quiet = request("hello");
-  quiet.sampling.temperature = 0.f;
-  SpeechRequest other = quiet;
-  other.sampling.seed = 99;
-  EXPECT_TRUE(latents(quiet, 3) == latents(other, 3)) << "without noise no seed counts";
-  SpeechRequest guided = request("hello");
-  guided.sampling.guidance = State::kGuidance;
-  EXPECT_TRUE(latents(guided, 3) == plain) << "the authors' scale is the default";
-  guided.sampling.guidance = 1.f;
-  EXPECT_FALSE(latents(guided, 3) == plain);
-}
-
 TEST_F(VoxCpm2Test, BoundsAndTheStopRule) {
   SpeechRequest r;
   r.say.text = "Hello there.";
