@@ -129,14 +129,16 @@ inline std::vector<float> heard_rows(StepContext& ctx, const Graph& graph, const
                     most);
 }
 
-/// Passes all rows of node 0 of a graph to the sequence of the node that takes them.
-inline Status take_rows(const Graph& graph, Sequence& sequence, std::span<const float> rows) {
+/// Passes rows of node 0 of a graph to the sequence of the node that takes them; all rows, unless
+/// more follow (not `last`).
+inline Status take_rows(const Graph& graph, Sequence& sequence, std::span<const float> rows,
+                        bool last = true) {
   const FrameType type = graph.node(0).chunk->out();
   const auto edge =
       std::ranges::find_if(graph.edges(), [](const Edge& each) { return each.from.node == 0; });
   return sequence.take(
       edge->to.port,
-      {.type = type, .count = std::ssize(rows) / type.width, .floats = rows, .last = true});
+      {.type = type, .count = std::ssize(rows) / type.width, .floats = rows, .last = last});
 }
 
 /// Opens a request and passes the rows of its recordings, if it has any, to its sequence.

@@ -1,11 +1,10 @@
-// Tests properties of the family that need no golden files: batches, recomputation, phases, ends,
-// guidance, late text, prompts, checks, faults.
+// Tests properties of the family that need no golden files: phases, ends, guidance, late text,
+// prompts, checks, faults. writing_models_test.cc has the rest.
 #include "families/bagpiper/fixture.h"
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"
 #include "families/golden_checks.h"
 #include "model/past_context.h"
-#include "model/same_steps.h"
 
 namespace syrinx::bagpiper {
 namespace {
@@ -53,22 +52,6 @@ class BagpiperTest : public FamilyTest<Bagpiper> {
 
   std::string written_;
 };
-
-TEST_F(BagpiperTest, SameBitsAloneAndInABatch) {
-  std::vector<SpeechRequest> requests{request("Hello there."), request("The quick brown fox"),
-                                      said("hello"), said("how are you?", false)};
-  requests[1].sampling.temperature = 0.8f, requests[1].sampling.top_k = 7;
-  requests.push_back(
-      chat(R"([{"role": "user", "content": [{"type": "audio", "audio": ""}]}])", false));
-  requests[4].writing.recordings.push_back(recording_of(9000));
-  expect_same_alone_and_in_a_batch(
-      model_, requests, [](size_t i) { return i >= 3 ? 2 : 10; },
-      [&](Runner& runner, const SpeechRequest& r) { return hear(model_, runner, r); });
-}
-
-TEST_F(BagpiperTest, ADroppedCacheIsMadeAgain) {
-  expect_a_dropped_cache_made_again(model_, request("Hello there, how are you?"));
-}
 
 TEST_F(BagpiperTest, WordsThenATurnThenSpeech) {
   const auto state = open(said("hello"));
@@ -418,50 +401,13 @@ TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(r).param, "logprobs");
   r = request("a"), r.writing.recordings.push_back(recording_of(900));
   EXPECT_EQ(refusal(r).param, "messages");
-  r = said("a"), r.writing.stop = {""};
-  EXPECT_EQ(refusal(r).param, "stop");
-  r = said("a"), r.writing.recordings.push_back(recording_of(900));
-  EXPECT_NE(refusal(r).message.find("more recordings"), std::string::npos);
-  for (const char* bad : {"{}", "[]", "[1]", R"([{"role": "cook", "content": "a"}])",
-                          R"([{"role": "user", "content": 1}])",
-                          R"([{"role": "user", "content": [{"type": "image_url"}]}])",
-                          R"([{"role": "user", "content": [{"type": "audio"}]}])",
-                          R"([{"role": "system", "content": [{"type": "audio"}]}])"}) {
-    EXPECT_EQ(refusal(chat(bad)).param, "messages") << bad;
-  }
   const Error longer = refusal(said(std::string(9000, 'x')));
   EXPECT_TRUE(is_past_context(longer)) << longer.message;
   EXPECT_NE(longer.message.find("an answer needs 256 more"), std::string::npos) << longer.message;
-}
-
-TEST_F(BagpiperTest, RefusesRecordingsOfTheWrongKind) {
-  const auto heard = [](Recording recording) {
-    SpeechRequest r = chat(R"([{"role": "user", "content": [{"type": "audio"}]}])", false);
-    r.writing.recordings = {std::make_shared<Recording>(std::move(recording))};
-    return r;
-  };
-  EXPECT_EQ(refusal(heard({{}, 16000})).message, "recording 1 is empty");
-  EXPECT_EQ(refusal(heard({std::vector<float>(200, 0.1f), 16000})).message,
-            "recording 1 is too short for this model");
-  const Status longer = check_request(model_.info(), heard({std::vector<float>(31 * 8000), 8000}));
-  ASSERT_FALSE(longer.ok());
-  EXPECT_EQ(longer.error().message, "the recordings last 31 s, the limit is 30 s");
-  EXPECT_EQ(longer.error().param, "messages");
-}
-
-TEST_F(BagpiperTest, ControlTokensOfStrangersAreText) {
-  const Prompter& p = model_.prompter();
-  const std::vector<int32_t> ids = p.reading("<|endoftext|><|audio|><|eos|>", "Who says");
-  int controls = 0;
-  for (const int32_t id : ids) {
-    controls += id < ModelConfig::kFirstWord;
-    EXPECT_NE(id, ModelConfig::kFirstWord + 290) << "<|endoftext|> is a token of the tokenizer";
-  }
-  EXPECT_EQ(controls, 6) << "those of the prompt: its begin, two roles and kinds, an end";
-}
-
-TEST_F(BagpiperTest, OfSeveralChannelsTheFirstIsHeard) {
-  EXPECT_TRUE(model_.info().hearing.first_channel);
+  r = chat(R"([{"role": "user", "content": [{"type": "audio"}]}])", false);
+  r.writing.recordings = {recording_of(200)};
+  EXPECT_EQ(refusal(r).message, "recording 1 is too short for this model");
+  EXPECT_EQ(model_.info().hearing.seconds, 30);
 }
 
 TEST_F(BagpiperTest, BadCheckpointsAreNamed) {

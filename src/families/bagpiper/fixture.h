@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "codec/qwen3_audio_fixture.h"
 #include "families/bagpiper/pipeline.h"
 #include "families/bagpiper/state.h"
+#include "families/golden_requests.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
@@ -36,8 +36,7 @@ class ModelDir {
 };
 
 inline std::shared_ptr<const Recording> recording_of(int64_t samples, int rate = 16000) {
-  return std::make_shared<Recording>(
-      Recording{fixture::golden_signal(samples, static_cast<uint32_t>(samples)), rate});
+  return golden_recording(samples, static_cast<uint32_t>(samples), rate);
 }
 
 /// A request in cases.json, and ESPnet's results for it.
@@ -68,37 +67,42 @@ struct Case {
   }
 };
 
+/// Returns a case of cases.json.
+inline Case case_of(const nlohmann::ordered_json& json) {
+  Case c;
+  c.name = json["name"];
+  c.answer = json["answer"];
+  c.steps = json["steps"];
+  c.spoken = json["spoken"];
+  c.ended = json.value("ended", false);
+  c.ended_text = json["ended_text"];
+  c.kept_samples = json.value("keep_samples", 0);
+  c.stopped = json["stopped"] && c.ended_text && !json.contains("parts");
+  for (const auto& part : json["more"]) {
+    c.more.push_back(part.is_null() ? std::string() : part.get<std::string>());
+  }
+  c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
+  SpeechRequest& r = c.request;
+  r = chat_of(json["messages"]);
+  r.writing.text_only = !c.spoken;
+  r.terms.ignore_stop = json.value("ignore_stop", false);
+  r.writing.max_tokens = json["max_tokens"];
+  if (c.spoken) r.terms.max_frames = json["most"].get<int>() - 7;
+  if (json.contains("guidance")) r.sampling.guidance = json["guidance"].get<float>();
+  c.guided = c.spoken && r.sampling.guidance != 1.f;
+  if (json.contains("recordings")) {
+    for (const int64_t samples : json["recordings"])
+      r.writing.recordings.push_back(recording_of(samples));
+  }
+  return c;
+}
+
+/// Returns all cases.
 inline std::vector<Case> load_cases() {
   std::vector<Case> cases;
-  for (const auto& json : nlohmann::json::parse(read_file(golden_path("cases.json"), 1 << 20))) {
-    Case c;
-    c.name = json["name"];
-    c.answer = json["answer"];
-    c.steps = json["steps"];
-    c.spoken = json["spoken"];
-    c.ended = json.value("ended", false);
-    c.ended_text = json["ended_text"];
-    c.kept_samples = json.value("keep_samples", 0);
-    c.stopped = json["stopped"] && c.ended_text && !json.contains("parts");
-    for (const auto& part : json["more"]) {
-      c.more.push_back(part.is_null() ? std::string() : part.get<std::string>());
-    }
-    c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
-    SpeechRequest& r = c.request;
-    r.writing.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});
-    r.writing.text_only = !c.spoken;
-    r.sampling.temperature = 0.f;
-    r.terms.ignore_stop = json.value("ignore_stop", false);
-    r.writing.max_tokens = json["max_tokens"];
-    if (c.spoken) r.terms.max_frames = json["most"].get<int>() - 7;
-    if (json.contains("guidance")) r.sampling.guidance = json["guidance"].get<float>();
-    c.guided = c.spoken && r.sampling.guidance != 1.f;
-    if (json.contains("recordings")) {
-      for (const int64_t samples : json["recordings"])
-        r.writing.recordings.push_back(recording_of(samples));
-    }
-    cases.push_back(std::move(c));
-  }
+  for (const auto& json :
+       nlohmann::ordered_json::parse(read_file(golden_path("cases.json"), 1 << 20)))
+    cases.push_back(case_of(json));
   return cases;
 }
 

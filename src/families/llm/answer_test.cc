@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "families/checkpoint_copy.h"
-#include "families/llm/golden_models_test.h"
+#include "families/llm/fixture.h"
 #include "families/llm/pipeline.h"
 #include "model/past_context.h"
 #include "model/step_runner.h"

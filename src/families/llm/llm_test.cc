@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "families/checkpoint_copy.h"
-#include "families/llm/golden_models_test.h"
+#include "families/llm/fixture.h"
 #include "families/llm/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -15,40 +15,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Case {
-  std::string name, text;
-  SpeechRequest request;
-  int steps = 0;
-  bool ended = false;
-};
-
-std::vector<Case> cases(const std::string& type) {
-  std::vector<Case> out;
-  const std::string text = read_file(golden_dir(type) + "/golden/cases.json", 1 << 20);
-  for (const auto& json : ordered_json::parse(text)) {
-    Case c{json["name"], json["text"], {}, json["steps"], json["ended"]};
-    if (json.contains("messages")) {
-      c.request.writing.chat = std::make_shared<Chat>(Chat{
-          json["messages"].dump(), json.contains("tools") ? json["tools"].dump() : std::string()});
-    } else {
-      c.request.say.text = json["prompt"];
-    }
-    c.request.sampling.temperature = 0.f;
-    c.request.sampling.top_k = 0;
-    c.request.sampling.top_p = 1.f;
-    c.request.sampling.repetition_penalty = json["penalty"].get<float>();
-    c.request.writing.max_tokens = 96;
-    out.push_back(std::move(c));
-  }
-  return out;
-}
-
 class LlmParity : public testing::TestWithParam<const char*> {};
 
 TEST_P(LlmParity, PromptLogitsAndTokens) {
   const Llm model(spec(GetParam()));
-  for (const Case& c : cases(GetParam())) {
-    const Safetensors golden(golden_dir(GetParam()) + "/golden/" + c.name + ".safetensors");
+  for (const Case& c : load_cases(GetParam())) {
+    const Safetensors golden = c.golden(GetParam());
     Runner runner(model);
     Track track = runner.open(c.request);
     ASSERT_TRUE(track.state) << c.name;
@@ -68,29 +40,6 @@ TEST_P(LlmParity, PromptLogitsAndTokens) {
     }
     EXPECT_TRUE(track.finished) << c.name;
     EXPECT_EQ(static_cast<int>(track.logits.size()), c.steps) << c.name;
-  }
-}
-
-TEST_P(LlmParity, SameBitsInABatchAndFromScratch) {
-  const Llm model(spec(GetParam()));
-  Runner alone(model), together(model, 2);
-  std::vector<Track> single, batch;
-  for (const Case& c : cases(GetParam())) {
-    single.push_back(alone.open(c.request));
-    batch.push_back(together.open(c.request));
-  }
-  std::vector<Track*> rows;
-  for (Track& track : batch) rows.push_back(&track);
-  for (int step = 0; step < 60; ++step) {
-    if (step == 9) together.drop(batch[1]);
-    together.step(rows, 17);
-  }
-  for (size_t i = 0; i < single.size(); ++i) {
-    for (int step = 0; step < 12; ++step) alone.step(single[i]);
-    const size_t common = std::min(single[i].logits.size(), batch[i].logits.size());
-    EXPECT_GE(common, 5u);
-    for (size_t step = 0; step < common; ++step)
-      EXPECT_EQ(single[i].logits[step], batch[i].logits[step]) << i << ", step " << step;
   }
 }
 
@@ -134,7 +83,7 @@ TEST_P(LlmQuantized, LogitsAreThoseOfTheWeightsMeant) {
   for (const auto& [type, bound] : {std::pair{WeightType::kF32, 2e-5f}, {WeightType::kQ4, 0.04f}}) {
     const Llm model({copy.dir.path(), "tiny", type});
     Runner runner(model);
-    const std::vector<Case> all = cases("qwen3");
+    const std::vector<Case> all = load_cases("qwen3");
     Track track = runner.open(all.back().request);
     ASSERT_TRUE(track.state);
     for (int64_t step = 0; step < logits.shape[0]; ++step) {

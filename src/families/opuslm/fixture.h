@@ -50,42 +50,48 @@ struct Case {
   std::shared_ptr<Safetensors> golden;
 };
 
+/// Returns a case of cases.json.
+inline Case case_of(const nlohmann::ordered_json& json) {
+  Case c;
+  c.name = json["name"];
+  c.kind = json["kind"];
+  c.answer = json.value("answer", "");
+  c.steps = json["steps"];
+  c.ended = json["ended"];
+  c.spoken = json.value("spoken", false);
+  c.dialogue = json["dialogue"];
+  c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
+  SpeechRequest& r = c.request;
+  r.say.text = json.value("text", "");
+  r.sampling.temperature = 0.f;
+  r.terms.ignore_stop = json.value("ignore_stop", false);
+  r.writing.max_tokens = json.value("max_tokens", 0);
+  if (r.terms.ignore_stop || c.spoken) r.terms.max_frames = json["most"].get<int>() - 8;
+  if (json.contains("guidance"))
+    r.sampling.guidance = json["guidance"].get<float>(), c.guided = true;
+  if (c.kind == "chat") {
+    r.writing.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});
+    r.writing.text_only = !c.spoken;
+  }
+  if (c.golden->find("local")) {
+    const std::vector<int32_t> frames = ints(c.golden->view("local"));
+    if (c.kind == "hear") {
+      auto hearing = std::make_shared<Hearing>();
+      hearing->frames = frames;
+      r.task = hearing;
+    } else {
+      r.voice.data = voice_of_frames(kFamily, frames, 9);
+    }
+  }
+  return c;
+}
+
+/// Returns the cases of both models.
 inline std::vector<Case> load_cases() {
   std::vector<Case> cases;
-  for (const auto& json : nlohmann::json::parse(read_file(golden_path("cases.json"), 1 << 20))) {
-    Case c;
-    c.name = json["name"];
-    c.kind = json["kind"];
-    c.answer = json.value("answer", "");
-    c.steps = json["steps"];
-    c.ended = json["ended"];
-    c.spoken = json.value("spoken", false);
-    c.dialogue = json["dialogue"];
-    c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
-    SpeechRequest& r = c.request;
-    r.say.text = json.value("text", "");
-    r.sampling.temperature = 0.f;
-    r.terms.ignore_stop = json.value("ignore_stop", false);
-    r.writing.max_tokens = json.value("max_tokens", 0);
-    if (r.terms.ignore_stop || c.spoken) r.terms.max_frames = json["most"].get<int>() - 8;
-    if (json.contains("guidance"))
-      r.sampling.guidance = json["guidance"].get<float>(), c.guided = true;
-    if (c.kind == "chat") {
-      r.writing.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});
-      r.writing.text_only = !c.spoken;
-    }
-    if (c.golden->find("local")) {
-      const std::vector<int32_t> frames = ints(c.golden->view("local"));
-      if (c.kind == "hear") {
-        auto hearing = std::make_shared<Hearing>();
-        hearing->frames = frames;
-        r.task = hearing;
-      } else {
-        r.voice.data = voice_of_frames(kFamily, frames, 9);
-      }
-    }
-    cases.push_back(std::move(c));
-  }
+  for (const auto& json :
+       nlohmann::ordered_json::parse(read_file(golden_path("cases.json"), 1 << 20)))
+    cases.push_back(case_of(json));
   return cases;
 }
 

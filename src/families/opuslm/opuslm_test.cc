@@ -1,11 +1,9 @@
-// Tests, without golden files, promises of the family: batches, recomputation, the end, phases,
-// guidance, late text, voices, checks, faults.
+// Tests, without golden files, promises of the family: the end, phases, guidance, voices, checks,
+// faults. writing_models_test.cc and the suites of speaking models have the rest.
 #include "families/checkpoint_copy.h"
 #include "families/golden_checks.h"
 #include "families/opuslm/fixture.h"
 #include "io/torch_pickle.h"
-#include "model/past_context.h"
-#include "model/same_steps.h"
 
 namespace syrinx::opuslm {
 namespace {
@@ -54,14 +52,6 @@ class OpusLmTest : public testing::Test {
   std::vector<WordMark> marks_;
   std::string written_;
 };
-
-TEST_F(OpusLmTest, SameBitsBesideWordsAndVoices) {
-  std::vector<SpeechRequest> requests{request("Hello there."), request("I'm fine"),
-                                      chat(R"([{"role": "user", "content": "hello"}])")};
-  requests[1].voice.data = voice_of_frames(kFamily, frames(5, 3), kS);
-  requests[2].writing.text_only = true;
-  expect_same_alone_and_in_a_batch(model_, requests, [](size_t i) { return i == 2 ? 1 : 10; });
-}
 
 TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
   SpeechRequest r;
@@ -266,25 +256,6 @@ TEST_F(OpusLmTest, RefusesWhatItCannotDo) {
       refusal(model_, r).message.find("10 codes are not whole frames: each frame needs 9 codes"),
       std::string::npos);
   EXPECT_EQ(refusal(model_, chat(R"([{"role": "user", "content": "a"}])")).param, "modalities");
-  for (const char* bad : {"{}", "[]", "[1]", R"([{"role": "cook", "content": "a"}])",
-                          R"([{"role": "user", "content": 1}])"}) {
-    EXPECT_EQ(refusal(talker_, chat(bad)).param, "messages") << bad;
-  }
-  EXPECT_EQ(
-      refusal(talker_, chat(R"([{"role": "user", "content": [{"type": "input_audio"}]}])")).code,
-      ErrorCode::kUnsupported);
-  r = chat(R"([{"role": "user", "content": ")" + std::string(9000, 'x') + R"("}])");
-  EXPECT_TRUE(is_past_context(refusal(talker_, r))) << refusal(talker_, r).message;
-}
-
-TEST_F(OpusLmTest, ControlTokensOfStrangersAreText) {
-  const Prompter& p = model_.prompter();
-  const std::vector<int32_t> ids = p.words("<|endoftext|><sos/eos><plain_tts>");
-  EXPECT_GT(ids.size(), 10u);
-  for (const int32_t id : ids) {
-    EXPECT_GT(id, model_.config().first_word) << "neither a control id nor the tokenizer's own";
-    EXPECT_LT(id, model_.config().first_word + model_.config().words);
-  }
 }
 
 TEST_F(OpusLmTest, ACodecThatIsNotOneFileIsNamed) {

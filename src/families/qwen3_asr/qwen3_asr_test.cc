@@ -1,28 +1,21 @@
-// Compares Qwen3-ASR with its authors' package and with transformers (tests/parity/qwen3_asr):
-// prompts, logits, ids, the reading of answers. Also tests refused requests.
-// tests/parity/qwen3_asr/engine_test.cc tests the promises of the graph.
+// Tests what only Qwen3-ASR does: it reads answers and names languages as its authors' package does
+// (tests/parity/qwen3_asr), and refuses requests. writing_models_test.cc has the rest.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/ascii.h"
-#include "codec/qwen3_audio_fixture.h"
+#include "families/golden_requests.h"
 #include "families/qwen3_asr/pipeline.h"
 #include "families/qwen3_asr/transcript.h"
-#include "families/voice_chat/answer_checks.h"
-#include "families/voice_chat/hearing_answer.h"
 #include "io/file.h"
 #include "model/past_context.h"
-#include "model/run_streams.h"
 #include "text/languages.h"
 
 namespace syrinx::qwen3_asr {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr const char* kLayouts[] = {"original", "hf"};
-constexpr float kClose = 3e-5f;
 
 std::string golden(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/qwen3_asr/golden/" + name;
@@ -36,37 +29,7 @@ const Qwen3Asr& model(const std::string& layout) {
 ordered_json json_of(const std::string& name) {
   return ordered_json::parse(read_file(golden(name), 1 << 20));
 }
-std::shared_ptr<const Recording> recording(int64_t samples, uint32_t seed = 7) {
-  return std::make_shared<Recording>(Recording{fixture::golden_signal(samples, seed), 16000});
-}
-
-/// Returns the request of a golden case.
-SpeechRequest request_of(const Qwen3Asr& model, const ordered_json& c) {
-  SpeechRequest request = model
-                              .dictation({.recording = recording(c["samples"], c["seed"]),
-                                          .language = c["language"],
-                                          .prompt = c["context"]})
-                              .take();
-  request.writing.max_tokens = c["steps"];
-  return request;
-}
-
-/// Compares prompt, logits and greedy ids with the authors'. The prompt runs whole or in parts.
-TEST(Qwen3AsrParity, TranscriptsAreTheAuthors) {
-  for (const std::string layout : kLayouts) {
-    const ordered_json cases = json_of(layout + "/cases.json");
-    for (const auto& [name, c] : cases.items()) {
-      SCOPED_TRACE(layout + " " + name);
-      const Safetensors file(golden(layout + "/" + name + ".safetensors"));
-      const int prompt = c["prompt"], steps = c["steps"];
-      for (const int chunk : {1 << 20, 7}) {
-        Runner runner(model(layout));
-        Track track = hear(model(layout), runner, request_of(model(layout), c));
-        expect_golden_answer(runner, track, file, prompt, steps, chunk, kClose);
-      }
-    }
-  }
-}
+std::shared_ptr<const Recording> recording(int64_t samples) { return golden_recording(samples, 7); }
 
 TEST(Qwen3AsrText, AnswersAreReadAsTheAuthorsRead) {
   const ordered_json answers = json_of("answers.json");

@@ -153,15 +153,6 @@ TEST_P(OmniParity, TheThinkerWritesAndSendsAsTheAuthors) {
   }
 }
 
-TEST_P(OmniParity, TheThinkersBitsDoNotDependOnChunks) {
-  const auto [logits, tap] = think(1000);
-  for (const int chunk : {1, 7}) {
-    const auto [parts, parts_tap] = think(chunk);
-    EXPECT_TRUE(fixture::same_bits(parts, logits)) << chunk;
-    EXPECT_TRUE(fixture::same_bits(parts_tap, tap)) << chunk;
-  }
-}
-
 TEST_P(OmniParity, TheTalkerGetsTheAuthorsInputs) {
   const Tensor tap = think(1000).second;
   EXPECT_LT(fixture::difference(rows_of(prompt(), tap), golden_.view("talker_prefill")), kClose);

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "codec/qwen3_audio_fixture.h"
+#include "families/golden_requests.h"
 #include "families/step_audio2/pipeline.h"
 #include "io/file.h"
 #include "io/test_dir.h"
@@ -69,20 +69,9 @@ inline std::shared_ptr<const Voice> golden_voice(int64_t tokens, int64_t codes =
 }
 
 inline SpeechRequest request_of(const nlohmann::ordered_json& c) {
-  SpeechRequest request;
-  request.writing.chat = std::make_shared<Chat>(Chat{c["messages"].dump(), ""});
-  request.sampling.temperature = 0.f;
-  request.sampling.seed = 7;
-  request.writing.max_tokens = c["steps"];
+  SpeechRequest request = golden_chat(c);
   request.writing.text_only = !c["speaks"].get<bool>();
   request.voice.data = golden_voice(20);
-  uint32_t seed = 7;
-  for (const int64_t samples : c["recordings"]) {
-    auto recording = std::make_shared<Recording>();
-    recording->samples = fixture::golden_signal(samples, seed++);
-    recording->sample_rate = 16000;
-    request.writing.recordings.push_back(recording);
-  }
   return request;
 }
 

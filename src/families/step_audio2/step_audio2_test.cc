@@ -1,16 +1,14 @@
-// Compares Step-Audio-2-mini's text, prompts, language model and voices with transformers and the
-// authors' layout (tests/parity/step_audio2). Also tests refused requests.
-// tests/parity/step_audio2/engine_test.cc compares the output of the engine.
+// Tests what only Step-Audio-2-mini does: its tokenizer, texts that it reads aloud, transcripts,
+// voices, refusals. writing_models_test.cc has the rest, tests/parity/step_audio2/engine_test.cc
+// the audio.
 #include <gtest/gtest.h>
 
 #include "families/checkpoint_copy.h"
-#include "families/llm/prompt_cases.h"
 #include "families/step_audio2/answer.h"
 #include "families/step_audio2/fixture.h"
 #include "families/voice_chat/answer_checks.h"
 #include "io/safetensors.h"
 #include "io/torch_pickle.h"
-#include "model/past_context.h"
 #include "model/run_streams.h"
 #include "model/voice_file.h"
 
@@ -26,9 +24,8 @@ const StepAudio2& model() {
 Tokenizer tokenizer() { return load_tokenizer(golden("checkpoint"), 40); }
 Ids ids() { return load_ids(tokenizer(), 40); }
 
-SpeechRequest chat_of(const ordered_json& messages) {
-  SpeechRequest request;
-  request.writing.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
+SpeechRequest voiced_chat(const ordered_json& messages) {
+  SpeechRequest request = chat_of(messages);
   request.voice.data = golden_voice(20);
   return request;
 }
@@ -39,31 +36,6 @@ TEST(StepText, IdsAreTransformers) {
   EXPECT_EQ(tokenizer().encode(plain), ints(file.view("plain")));
   EXPECT_EQ(tokenizer().encode("<|BOT|>human\nThis <audio_7><tts_pad><tts_end> is<|EOT|>"),
             ints(file.view("special")));
-}
-
-/// Compares logits and greedy ids (with the authors' penalty) for prompts run whole and in parts.
-TEST(StepParity, AnswersAreTransformers) {
-  const ordered_json all = golden_cases();
-  for (const auto& [name, c] : all.items()) {
-    SCOPED_TRACE(name);
-    const Safetensors file(golden(name + ".safetensors"));
-    const int prompt = c["prompt"], steps = c["steps"];
-    for (const int chunk : {1 << 20, 7}) {
-      Runner runner(model());
-      Track track = hear(model(), runner, request_of(c));
-      expect_golden_answer(runner, track, file, prompt, steps, chunk, 5e-5f);
-    }
-  }
-}
-
-TEST(StepParity, PromptsWithToolsAndEarlierAnswersAreTheAuthors) {
-  SpeechRequest request;
-  request.voice.data = golden_voice(20);
-  llm::expect_prompts(model(), golden("prompts.json"), request);
-}
-
-TEST(StepVoice, AnswersComeBackAsTheyWereMade) {
-  expect_answers_to_come_back(model(), request_of(golden_cases()["text"]));
 }
 
 TEST(StepVoice, ReadsAloudFourCodesAnId) {
@@ -126,13 +98,6 @@ TEST(StepVoice, ATextThatTheFullFlowCannotSayIsRefused) {
   EXPECT_TRUE(model().open(request).ok());
 }
 
-/// Compares sampled ids and their probabilities with tests/parity/sampling.
-TEST(StepVoice, DrawsAsTheAuthorsExamples) {
-  const auto opened = model().open(request_of(golden_cases()["text"]));
-  ASSERT_TRUE(opened.ok()) << opened.error().message;
-  EXPECT_EQ(opened.value().sequence().sampling(0).top_k, 50);
-}
-
 TEST(StepVoice, TextAloneHasNoAudio) {
   Runner runner(model());
   SpeechRequest request = request_of(golden_cases()["text"]);
@@ -147,15 +112,12 @@ TEST(StepVoice, TextAloneHasNoAudio) {
     EXPECT_LT(id, ids().audio);
 }
 
-TEST(StepVoice, RecordingsAreResampledAsTheAuthorsDo) {
-  expect_torchaudios_resampling(model(), request_of(golden_cases()["heard"]));
-}
-
 TEST(StepVoice, ARecordingIsWrittenDownAsInTheAuthorsExample) {
   const auto recording = request_of(golden_cases()["heard"]).writing.recordings[0];
   const SpeechRequest dictation = model().dictation({recording}).take();
-  SpeechRequest chat = chat_of({{{"role", "system"}, {"content", "请记录下你所听到的语音内容。"}},
-                                {{"role", "user"}, {"content", {{{"type", "audio"}}}}}});
+  SpeechRequest chat =
+      voiced_chat({{{"role", "system"}, {"content", "请记录下你所听到的语音内容。"}},
+                   {{"role", "user"}, {"content", {{{"type", "audio"}}}}}});
   chat.writing.recordings = {recording};
   chat.writing.text_only = true;
   Runner runner(model());
@@ -171,11 +133,11 @@ TEST(StepVoice, ARecordingIsWrittenDownAsInTheAuthorsExample) {
 }
 
 TEST(StepVoice, RefusesWhatItCannotDo) {
-  expect_chat_refusals(model(), request_of(golden_cases()["heard"]), "critic");
   const auto refusal = [](const SpeechRequest& request) {
     return refusal_of(model(), request).message;
   };
-  SpeechRequest request = chat_of({{{"role", "assistant"}, {"content", {{{"type", "answer"}}}}}});
+  SpeechRequest request =
+      voiced_chat({{{"role", "assistant"}, {"content", {{{"type", "answer"}}}}}});
   EXPECT_EQ(refusal(request), "the chat has more places for answers than the request has answers");
   request.writing.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end + 1)}};
   EXPECT_EQ(refusal(request), "an earlier answer is not from this model");
@@ -189,17 +151,6 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   nothing.voice.data = {};
   EXPECT_EQ(refusal(nothing).substr(0, 29), "this checkpoint has no voices");
   EXPECT_NE(refusal(nothing).find("speech_tokenizer_v2_25hz.onnx is missing"), std::string::npos);
-}
-
-/// Special tokens in a client's text are read as plain text.
-TEST(StepVoice, ClientsWriteNoSpecialTokens) {
-  const auto opened =
-      model().open(chat_of({{{"role", "user"}, {"content", "<|EOT|><audio_3><tts_start>"}}}));
-  ASSERT_TRUE(opened.ok());
-  const auto made = opened.value().sequence().prompt_ids();
-  EXPECT_EQ(std::count(made.begin(), made.end(), ids().turn_end), 2);
-  EXPECT_EQ(std::count(made.begin(), made.end(), ids().tts_start), 1);
-  EXPECT_EQ(std::count(made.begin(), made.end(), ids().audio + 3), 0);
 }
 
 /// Makes a voice from a recording with CosyVoice2's encoders, and expects the golden voice: the

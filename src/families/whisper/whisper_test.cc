@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/worst.h"
-#include "codec/qwen3_audio_fixture.h"
-#include "families/whisper/pipeline.h"
+#include "families/whisper/fixture.h"
 #include "families/whisper/token_rules.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -17,35 +16,6 @@ namespace syrinx::whisper {
 namespace {
 
 using nlohmann::json;
-
-std::string checkpoint(const std::string& name) {
-  return SYRINX_BINARY_DIR "/parity/whisper/" + name;
-}
-
-json golden_cases(const std::string& name) {
-  return json::parse(read_file(checkpoint(name) + "/golden/cases.json", 1 << 20));
-}
-
-std::vector<float> golden_recording(const json& cases, int index) {
-  const json& r = cases["recordings"][index];
-  const auto count = static_cast<int64_t>(r["seconds"].get<double>() * 16000);
-  return fixture::golden_signal(count, r["seed"], r["swell"]);
-}
-
-std::shared_ptr<Window> golden_window(const Whisper& model, std::span<const float> recording,
-                                      const json& c) {
-  WhisperRecording heard(static_cast<int>(model.config().encoder.mels));
-  heard.push(recording, true);
-  auto window = std::make_shared<Window>();
-  window->audio = heard.window(c["first"]);
-  const json& o = c["options"];
-  window->language = o.value("language", "");
-  window->translate = o.value("task", "") == "translate";
-  window->timestamps = !o.value("without_timestamps", false);
-  window->temperature = o.value("temperature", 0.f);
-  window->before = o.value("prompt", std::vector<int32_t>());
-  return window;
-}
 
 /// Returns the encoder's rows for a window.
 std::vector<float> encoded(StepContext& ctx, const Whisper& model, const Sequence& sequence,
@@ -228,46 +198,6 @@ TEST_P(WhisperParity, RowsOfAnEarlierAttempt) {
   for (const int rows : {0, again->audio.frames / 2 - 1, WhisperEncoder::kRows + 1}) {
     again->audio.rows = rows;
     EXPECT_FALSE(model_.open(request).ok()) << rows;
-  }
-}
-
-TEST_P(WhisperParity, SameBitsInABatchInPiecesAndFromScratch) {
-  std::vector<std::vector<std::vector<float>>> logits;
-  std::vector<std::vector<int32_t>> ids;
-  Runner alone(model_);
-  std::vector<std::shared_ptr<Window>> windows;
-  for (const json& c : cases_["windows"]) {
-    windows.push_back(golden_window(model_, recording_, c));
-    windows.back()->temperature = 0;
-    if (windows.size() % 2 == 0) {
-      windows.back()->audio.frames = std::min(windows.back()->audio.frames, 600);
-      windows.back()->audio.rows = 300 + 50 * static_cast<int>(windows.size());
-    }
-    Track track = open_window(alone, model_, windows.back());
-    for (int step = 0; step < 12 && !track.finished; ++step) alone.step(track);
-    logits.push_back(track.logits);
-    ids.push_back(windows.back()->heard.ids);
-    alone.drop(track);
-  }
-  for (const int chunk : {1 << 20, 700, 41}) {
-    Runner runner(model_, 2);
-    std::vector<Track> tracks;
-    for (const auto& window : windows) tracks.push_back(open_window(runner, model_, window));
-    std::vector<Track*> all;
-    for (Track& track : tracks) all.push_back(&track);
-    for (int round = 0; round < 60; ++round) {
-      std::vector<Track*> behind;
-      for (size_t i = 0; i < all.size(); ++i)
-        if (all[i]->logits.size() < logits[i].size()) behind.push_back(all[i]);
-      if (behind.empty()) break;
-      if (round == 50) runner.drop(tracks[0]);
-      runner.step(behind, chunk);
-      if (round == 3) runner.drop(tracks[2]);
-    }
-    for (size_t i = 0; i < tracks.size(); ++i) {
-      EXPECT_EQ(tracks[i].logits, logits[i]) << i << ", pieces of " << chunk;
-      EXPECT_EQ(windows[i]->heard.ids, ids[i]);
-    }
   }
 }
 
