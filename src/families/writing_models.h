@@ -36,7 +36,6 @@ struct WritingModel {
   const char* dir;         ///< folder in the build's parity folder: cases.json, NAME.safetensors
   const char* checkpoint;  ///< its folder in `dir`
   std::vector<WrittenCase> (*cases)(const WritingModel& row, const Pipeline& model);
-  size_t pages = 12;  ///< of a cache that each request fits into; 0: requests hold their results
   const char* draws = "temperature 0";  ///< sampling of a request without options
   float logits = 0;  ///< largest relative error of logits; 0: tests of the family compare them
   /// Control tokens, separated by spaces, that a client may write as text. Empty: no chats.
@@ -124,10 +123,15 @@ inline std::vector<WrittenCase> windows(const WritingModel& row, const Pipeline&
 
 }  // namespace written
 
+/// Returns whether the task of a request holds its results, so that it can be opened only once.
+inline bool holds_results(const SpeechRequest& request) {
+  return dynamic_cast<const whisper::Window*>(request.task.get()) != nullptr;
+}
 /// Returns the request with a task of its own, if the task holds results.
 inline SpeechRequest fresh(SpeechRequest request) {
-  if (const auto window = std::dynamic_pointer_cast<whisper::Window>(request.task))
-    request.task = std::make_shared<whisper::Window>(*window);
+  if (holds_results(request))
+    request.task =
+        std::make_shared<whisper::Window>(dynamic_cast<const whisper::Window&>(*request.task));
   return request;
 }
 
@@ -177,7 +181,6 @@ inline constexpr WritingModel kWritingModels[] = {
      .dir = "qwen3_omni/golden/published",
      .checkpoint = "checkpoint",
      .cases = written::cases_of<written::ask_omni>,
-     .pages = 5,
      .controls = "<|im_end|> <|audio_pad|>",
      .templated = true,
      .resampling = Resampling::kSoxr},
@@ -186,7 +189,6 @@ inline constexpr WritingModel kWritingModels[] = {
      .dir = "qwen3_omni/golden/other",
      .checkpoint = "checkpoint",
      .cases = written::cases_of<written::ask_omni>,
-     .pages = 5,
      .controls = "<|im_end|> <|audio_pad|>",
      .templated = true,
      .resampling = Resampling::kSoxr},
@@ -230,14 +232,12 @@ inline constexpr WritingModel kWritingModels[] = {
      .family = "whisper",
      .dir = "whisper/small/golden",
      .checkpoint = "..",
-     .cases = written::windows,
-     .pages = 0},
+     .cases = written::windows},
     {.name = "whisper_large",
      .family = "whisper",
      .dir = "whisper/large/golden",
      .checkpoint = "..",
-     .cases = written::windows,
-     .pages = 0},
+     .cases = written::windows},
 };
 
 /// Loads the model of a row.

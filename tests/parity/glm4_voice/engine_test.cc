@@ -1,12 +1,12 @@
 // Tests GLM-4-Voice through the engine: its results equal those of its authors' code (see
-// README.md), and the small checkpoint keeps the promises of the graph under any schedule.
+// README.md). tests/parity/writing has the promises of the graph.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "codec/qwen3_audio_fixture.h"
 #include "engine/testing/spoken_answers.h"
 #include "families/glm4_voice/pipeline.h"
+#include "families/golden_requests.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
@@ -32,26 +32,11 @@ ordered_json golden_cases() {
   return ordered_json::parse(read_file(golden_path("cases.json"), 1 << 20));
 }
 
-SpeechRequest golden_request(const ordered_json& c) {
-  SpeechRequest request;
-  request.writing.chat = std::make_shared<Chat>(Chat{c["messages"].dump(), ""});
-  request.sampling.temperature = 0.f;
-  request.sampling.seed = 7;
-  uint32_t seed = 7;
-  for (const int64_t samples : c["recordings"]) {
-    auto recording = std::make_shared<Recording>();
-    recording->samples = fixture::golden_signal(samples, seed++);
-    recording->sample_rate = 16000;
-    request.writing.recordings.push_back(recording);
-  }
-  request.writing.max_tokens = c["steps"];
-  return request;
-}
-
 /// Compares golden answers to speech, in text and speech, each as a whole.
 TEST(GlmEngine, AnswersAsTheAuthors) {
-  expect_golden_answers(glm(), golden_cases(), golden_request, golden_path,
-                        [](int64_t codes) { return GlmFlowConfig().frames(codes) * 256; });
+  expect_golden_answers(
+      glm(), golden_cases(), [](const ordered_json& c) { return golden_chat(c); }, golden_path,
+      [](int64_t codes) { return GlmFlowConfig().frames(codes) * 256; });
 }
 
 /// Compares blocks of the flow with their cross-fades, for lengths around the end of a block.
@@ -145,24 +130,6 @@ TEST(GlmEngine, InABatchABlockIsAsAlone) {
     EXPECT_FALSE(together[i].empty());
     EXPECT_TRUE(run(std::span(begins).subspan(i, 1))[0] == together[i]) << i;
   }
-}
-
-std::vector<SpeechRequest> kinds() {
-  std::vector<SpeechRequest> cases;
-  for (const ordered_json& c : golden_cases()) cases.push_back(golden_request(c));
-  return requests_of_all_kinds(cases, {});
-}
-
-TEST(GlmSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
-  expect_the_same_under_any_schedule(glm(), kinds(), 24);
-}
-
-TEST(GlmSchedules, IsCancelledAtAnyMoment) {
-  expect_to_be_cancelled_at_any_moment(glm(), kinds().front());
-}
-
-TEST(GlmSchedules, TextAloneRunsNeitherFlowNorVocoder) {
-  expect_text_alone(glm(), golden_request(golden_cases()["heard"]), 2);
 }
 
 /// The first block of audio is sent before the answer has ended.

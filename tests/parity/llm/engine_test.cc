@@ -4,16 +4,12 @@
 #include <cmath>
 #include <condition_variable>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
-#include "io/file.h"
-#include "io/safetensors.h"
+#include "families/llm/fixture.h"
 #include "runtime/runtime.h"
 
 namespace syrinx::llm {
 namespace {
-
-using nlohmann::ordered_json;
 
 class Reader : public Sink {
  public:
@@ -46,56 +42,26 @@ class Reader : public Sink {
   bool done_ = false;
 };
 
-struct Case {
-  std::string name, text;
-  SpeechRequest request;
-  int steps = 0;
-  bool ended = false;
-};
-
-std::string folder(const std::string& type) { return SYRINX_BINARY_DIR "/parity/llm/" + type; }
-
-std::vector<Case> cases(const std::string& type) {
-  std::vector<Case> out;
-  const std::string text = read_file(folder(type) + "/golden/cases.json", 1 << 20);
-  for (const auto& json : ordered_json::parse(text)) {
-    Case c{json["name"], json["text"], {}, json["steps"], json["ended"]};
-    if (json.contains("messages")) {
-      c.request.writing.chat = std::make_shared<Chat>(Chat{
-          json["messages"].dump(), json.contains("tools") ? json["tools"].dump() : std::string()});
-    } else {
-      c.request.say.text = json["prompt"];
-    }
-    c.request.sampling.temperature = 0.f;
-    c.request.sampling.top_k = 0;
-    c.request.sampling.top_p = 1.f;
-    c.request.sampling.repetition_penalty = json["penalty"].get<float>();
-    c.request.writing.max_tokens = 96;
-    c.request.writing.top_logprobs = 3;
-    out.push_back(std::move(c));
-  }
-  return out;
-}
-
 class LlmEngine : public testing::TestWithParam<const char*> {};
 
 TEST_P(LlmEngine, WritesWhatTransformersWrites) {
   LoadOptions options;
-  options.model = folder(GetParam());
+  options.model = golden_dir(GetParam());
   options.weights = "f32";
   options.engine.threads = 2;
   const std::unique_ptr<Engine> engine = load_engine(options);
   EXPECT_TRUE(engine->pipeline().info().writes);
-  const std::vector<Case> all = cases(GetParam());
+  std::vector<Case> all = load_cases(GetParam());
   std::vector<std::shared_ptr<Reader>> readers;
-  for (const Case& c : all) {  // all cases run at once, in any batches
+  for (Case& c : all) {  // all cases run at once, in any batches
+    c.request.writing.top_logprobs = 3;
     readers.push_back(std::make_shared<Reader>());
     const auto id = engine->submit(c.request, readers.back());
     ASSERT_TRUE(id.ok()) << id.error().message;
   }
   for (size_t i = 0; i < all.size(); ++i) {
     const Outcome& outcome = readers[i]->wait();
-    const Safetensors golden(folder(GetParam()) + "/golden/" + all[i].name + ".safetensors");
+    const Safetensors golden = all[i].golden(GetParam());
     EXPECT_EQ(outcome.reason, all[i].ended ? FinishReason::kStop : FinishReason::kLength)
         << outcome.error.message;
     EXPECT_EQ(readers[i]->text(), all[i].text) << all[i].name;

@@ -166,28 +166,5 @@ TEST_F(OpusLmEngine, PadsOfCompanionsAreRunOnce) {
       << "one row per word, and the rows of the prompt";
 }
 
-TEST_F(OpusLmEngine, SameSamplesAloneAndInACrowd) {
-  SpeechRequest request;
-  request.say.text = "Hello there, how are you?";
-  request.sampling.seed = 5;
-  request.terms.max_frames = 40;
-  request.terms.ignore_stop = true;
-  const auto make = [this](const EngineOptions& options) { return engine(false, options); };
-  const std::vector<float> alone =
-      expect_the_same_in_a_crowd(make, request, 15, [this](int i, SpeechRequest& other) {
-        if (i % 3 != 0)
-          other.say.text = "The fox number " + std::to_string(i), other.sampling.seed = i;
-        if (i % 3 == 1) other.sampling.guidance = 2.f;
-        if (i % 3 == 2) {
-          other.sampling.temperature = 0.3f, other.sampling.top_k = 5;
-          other.voice.data = voice_of_frames(
-              kFamily, std::vector<int32_t>(static_cast<size_t>(9 * (i + 1)), 3), 9);
-        }
-        if (i % 5 == 4) other = find("text").request;
-        return i % 3 != 0 || i % 5 == 4;
-      });
-  EXPECT_EQ(alone.size(), 40u * 320);
-}
-
 }  // namespace
 }  // namespace syrinx::opuslm

@@ -1,13 +1,13 @@
 // Tests Qwen3-Omni through the engine: its results equal those of transformers (see README.md), and
-// the small checkpoints keep the promises of the graph under any schedule.
+// its stages run beside each other. tests/parity/writing has the promises of the graph.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "audio/resampler.h"
-#include "codec/qwen3_audio_fixture.h"
 #include "engine/testing/mixed_schedules.h"
 #include "families/checkpoint_copy.h"
+#include "families/qwen3_omni/fixture.h"
 #include "families/qwen3_omni/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -34,32 +34,6 @@ std::shared_ptr<const Pipeline> load_omni(const std::string& dir,
 
 std::shared_ptr<const Pipeline> omni(const std::string& size) {
   return load_omni(golden_dir(size) + "/checkpoint");
-}
-
-std::shared_ptr<const Recording> recording(int64_t samples, uint32_t seed) {
-  auto out = std::make_shared<Recording>();
-  out->samples = fixture::golden_signal(samples, seed);
-  out->sample_rate = 16000;
-  return out;
-}
-
-SpeechRequest chat_of(const ordered_json& messages) {
-  SpeechRequest request;
-  request.writing.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
-  request.sampling.temperature = 0.f;
-  return request;
-}
-
-/// Makes the request of a golden case.
-SpeechRequest golden_request(const ordered_json& c) {
-  SpeechRequest request = chat_of(c["messages"]);
-  uint32_t seed = c["recordings"].size() == 1 ? 7 : 8;
-  for (const int64_t samples : c["recordings"])
-    request.writing.recordings.push_back(recording(samples, seed++));
-  request.voice.name = c["speaker"];
-  request.writing.max_tokens = 9;
-  request.terms.max_frames = 11;  // transformers makes no frame from the last of its 12 steps
-  return request;
 }
 
 ordered_json golden_cases(const std::string& size) {
@@ -89,7 +63,7 @@ TEST(OmniParity, TheWholePipelineAnswersAsTheAuthors) {
       };
       ScriptedMachine machine(script, &executor);
       machine.add(pipeline);
-      const auto client = machine.submit(golden_request(c));
+      const auto client = machine.submit(request_of(c));
       ASSERT_TRUE(client) << machine.refusal.message;
       const std::vector<int32_t> ids = ints(golden.view("ids"));
       const std::span<const int32_t> prompt =
@@ -111,97 +85,23 @@ TEST(OmniParity, TheWholePipelineAnswersAsTheAuthors) {
   }
 }
 
-/// Returns requests of all kinds that the model takes.
-std::vector<SpeechRequest> kinds(const std::string& size) {
+/// Returns the golden requests of a checkpoint with other bounds, so that the talker draws codes.
+std::vector<SpeechRequest> drawn(const std::string& size) {
   std::vector<SpeechRequest> out;
-  const ordered_json cases = golden_cases(size);
-  for (const auto& [name, c] : cases.items()) {
-    SpeechRequest drawn = golden_request(c);  // the talker samples even if the thinker is greedy
-    drawn.sampling.seed = 5 + out.size();
-    drawn.writing.max_tokens = 60;
-    drawn.terms.max_frames = 40;
-    out.push_back(drawn);
-    SpeechRequest read = drawn;
-    read.writing.text_only = true;
-    read.sampling.temperature = 1.3f;
-    read.writing.max_tokens = 20;
-    out.push_back(read);
+  for (const ordered_json& c : golden_cases(size)) {
+    SpeechRequest& request = out.emplace_back(request_of(c));
+    request.sampling.seed = 5 + out.size();
+    request.writing.max_tokens = 60;
+    request.terms.max_frames = 40;
   }
-  SpeechRequest aloud;
-  aloud.say.text = "D38E5C1";
-  aloud.terms.max_frames = 30;
-  out.push_back(aloud);
-  SpeechRequest nothing = out.front();
-  nothing.writing.max_tokens = 1;  // the talker never gets the last id, so it has nothing to speak
-  out.push_back(nothing);
-  SpeechRequest stops = out.front();
-  stops.writing.stop = {"assJ", "te"};
-  out.push_back(stops);
   return out;
-}
-
-std::vector<ExpectedAnswer> expected_of(const std::string& size, Executor& executor) {
-  std::vector<ExpectedAnswer> out;
-  for (const SpeechRequest& request : kinds(size))
-    out.push_back(run_alone(omni(size), request, executor));
-  return out;
-}
-
-/// Returns the size of `pages` pages of the larger of the two caches.
-size_t cache_bytes(const Pipeline& pipeline, size_t pages) {
-  size_t most = 0;
-  for (const int n : {kThinker, kTalker})
-    most = std::max(most, KvPool::page_bytes(pipeline.graph().node(n).ar->traits().kv[0]));
-  return pages * most;
-}
-
-TEST(OmniSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
-  Executor executor(1);
-  for (const char* size : kSizes) {
-    const std::vector<ExpectedAnswer> expected = expected_of(size, executor);
-    const auto pipeline = omni(size);
-    double preemptions = 0;
-    for (uint64_t seed = 0; seed < 60; ++seed) {
-      const size_t kv_bytes = cache_bytes(*pipeline, seed % 2 == 0 ? 5 : 200);
-      preemptions += MixedSchedule(seed, pipeline, expected, kv_bytes, executor).run().preemptions;
-      if (HasFailure()) FAIL() << size << ", schedule " << seed;
-    }
-    EXPECT_GT(preemptions, 0) << "no preemption was forced";
-  }
-}
-
-TEST(OmniSchedules, IsCancelledAtAnyMoment) {
-  Executor executor(1);
-  SpeechRequest request = kinds("other").front();
-  request.writing.max_tokens = 6;
-  request.terms.max_frames = 6;
-  const auto pipeline = omni("other");
-  cancel_at_any_moment(pipeline, run_alone(pipeline, request, executor), executor);
-}
-
-TEST(OmniSchedules, TextAloneOpensNeitherTalkerNorCodec) {
-  Executor executor(1);
-  std::vector<int> batches(4);
-  Script script;
-  script.begins = [&](const Batch& batch) { ++batches[static_cast<size_t>(batch.node)]; };
-  ScriptedMachine machine(script, &executor);
-  machine.add(omni("other"));
-  SpeechRequest request = golden_request(golden_cases("other")["heard"]);
-  request.writing.text_only = true;
-  const auto client = machine.submit(request);
-  machine.run_to_end();
-  EXPECT_EQ(client->written, golden_cases("other")["heard"]["text"].get<std::string>());
-  EXPECT_TRUE(client->samples.empty());
-  EXPECT_EQ(batches[kTower], 1);
-  EXPECT_GT(batches[kThinker], 0);
-  EXPECT_EQ(batches[kTalker] + batches[kCode2Wav], 0);
 }
 
 /// The output is the same if stages run at the same time, or if a slow stage makes them run one
 /// after another.
 TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
   Executor executor(1);
-  SpeechRequest request = kinds("other").front();
+  SpeechRequest request = drawn("other").front();
   request.writing.max_tokens = 30;
   request.terms.ignore_stop = true;
   const auto pipeline = omni("other");
@@ -232,7 +132,7 @@ TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
 TEST(OmniSchedules, TheSameBitsInBf16) {
   Executor executor(2);
   const auto pipeline = load_omni(golden_dir("published") + "/checkpoint", WeightType::kBF16);
-  const std::vector<SpeechRequest> requests = kinds("published");
+  const std::vector<SpeechRequest> requests = drawn("published");
   std::vector<ExpectedAnswer> alone;
   for (const SpeechRequest& request : requests)
     alone.push_back(run_alone(pipeline, request, executor));
@@ -251,7 +151,7 @@ TEST(OmniSchedules, TheSameBitsInBf16) {
 
 TEST(Omni, AnAnswerOfNothingIsSilence) {
   Executor executor(1);
-  SpeechRequest request = kinds("other").front();
+  SpeechRequest request = drawn("other").front();
   request.writing.max_tokens = 1;
   const ExpectedAnswer expected = run_alone(omni("other"), request, executor);
   EXPECT_FALSE(expected.text.empty());
@@ -286,7 +186,7 @@ TEST(Omni, RefusesWhatItCannotDo) {
     return opened.ok() ? std::string() : opened.error().message;
   };
   const ordered_json heard = golden_cases("other")["heard"];
-  SpeechRequest request = golden_request(heard);
+  SpeechRequest request = request_of(heard);
   EXPECT_EQ(refusal(request), "");
   request.voice.name = "nobody";
   EXPECT_EQ(refusal(request), "the model has no voice \"nobody\"; it has aiden, chelsie, ethan");
@@ -295,12 +195,12 @@ TEST(Omni, RefusesWhatItCannotDo) {
   request.writing.recordings = {};
   EXPECT_EQ(refusal(request),
             "the chat template has more places for recordings than the request has recordings");
-  request.writing.recordings = {recording(20000, 7), recording(20000, 7)};
+  request.writing.recordings = {golden_recording(20000, 7), golden_recording(20000, 7)};
   EXPECT_EQ(refusal(request),
             "the chat template has places for fewer recordings than the request has");
-  request.writing.recordings = {recording(100, 7)};
+  request.writing.recordings = {golden_recording(100, 7)};
   EXPECT_EQ(refusal(request), "recording 1 is too short: 100 samples at 16 kHz");
-  request.writing.recordings = {recording(400 * 16000, 7)};
+  request.writing.recordings = {golden_recording(400 * 16000, 7)};
   EXPECT_EQ(check_request(pipeline->info(), request).error().message,
             "the recordings last 400 s, the limit is 300 s");
   const auto part = [](const char* type) {
@@ -320,7 +220,7 @@ TEST(Omni, RefusesWhatItCannotDo) {
 /// A recording at another rate is resampled; a recording at 16 kHz is used unchanged.
 TEST(Omni, RecordingsMayHaveAnyRate) {
   Executor executor(1);
-  SpeechRequest request = golden_request(golden_cases("other")["heard"]);
+  SpeechRequest request = request_of(golden_cases("other")["heard"]);
   request.writing.text_only = true;
   auto other = std::make_shared<Recording>(*request.writing.recordings[0]);
   other->sample_rate = 8000;
@@ -339,7 +239,7 @@ TEST(Omni, ItsTemplateIsThatOfItsProcessor) {
   const CheckpointCopy copy(golden_dir("other") + "/checkpoint");
   const auto prompt = [&] {
     const auto pipeline = load_omni(copy.dir.path());
-    const auto opened = pipeline->open(golden_request(golden_cases("other")["heard"]));
+    const auto opened = pipeline->open(request_of(golden_cases("other")["heard"]));
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     const auto ids = opened.value().sequence().prompt_ids();
     return std::vector<int32_t>(ids.begin(), ids.end());
@@ -360,7 +260,7 @@ TEST(Omni, ACheckpointWithoutTalkerWrites) {
   EXPECT_FALSE(pipeline->info().speaks);
   Executor executor(1);
   const ordered_json c = golden_cases("other")["heard"];
-  const ExpectedAnswer expected = run_alone(pipeline, golden_request(c), executor);
+  const ExpectedAnswer expected = run_alone(pipeline, request_of(c), executor);
   EXPECT_EQ(expected.text, c["text"].get<std::string>());
   EXPECT_TRUE(expected.samples.empty());
   SpeechRequest speech;

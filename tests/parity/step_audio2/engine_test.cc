@@ -1,5 +1,5 @@
 // Tests Step-Audio-2-mini through the engine: its results equal those of its authors' code (see
-// README.md), and the small checkpoint keeps the promises of the graph under any schedule.
+// README.md). tests/parity/writing has the promises of the graph.
 #include <gtest/gtest.h>
 
 #include "engine/testing/spoken_answers.h"
@@ -10,8 +10,6 @@
 namespace syrinx::step_audio2 {
 namespace {
 
-using nlohmann::ordered_json;
-
 std::shared_ptr<const Pipeline> step_model() {
   return load_as<step_audio2::StepAudio2>(spec_of(golden("checkpoint")));
 }
@@ -20,39 +18,6 @@ std::shared_ptr<const Pipeline> step_model() {
 TEST(StepEngine, AnswersAsTheAuthors) {
   expect_golden_answers(step_model(), golden_cases(), request_of, golden,
                         [](int64_t codes) { return codes * 960; });
-}
-
-std::vector<SpeechRequest> kinds() {
-  std::vector<SpeechRequest> cases;
-  for (const ordered_json& c : golden_cases()) {
-    SpeechRequest& request = cases.emplace_back(request_of(c));
-    for (auto& recording : request.writing.recordings) {  // short recordings make schedules quick
-      auto shorter = std::make_shared<Recording>(*recording);
-      shorter->samples.resize(std::min<size_t>(shorter->samples.size(), 20000));
-      recording = shorter;
-    }
-  }
-  SpeechRequest aloud;
-  aloud.voice.data = golden_voice(9);
-  std::vector<SpeechRequest> out = requests_of_all_kinds(cases, aloud);
-  SpeechRequest whole = out.front();
-  whole.terms.flow = FlowMode::kFull;
-  out.push_back(whole);
-  return out;
-}
-
-TEST(StepSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
-  expect_the_same_under_any_schedule(step_model(), kinds(), 12);
-}
-
-TEST(StepSchedules, IsCancelledAtAnyMoment) {
-  expect_to_be_cancelled_at_any_moment(step_model(), kinds().front());
-}
-
-TEST(StepSchedules, TextAloneRunsNeitherFlowNorVocoder) {
-  SpeechRequest request = request_of(golden_cases()["heard"]);
-  request.writing.max_tokens = 20;
-  expect_text_alone(step_model(), request, 4);  // the stem, two layers and the adapter
 }
 
 /// The first audio is sent 28 codes after the prompt, long before the answer has ended.
