@@ -224,6 +224,36 @@ TEST_P(SpeakingModels, DrawAsTheAuthorsDo) {
   EXPECT_EQ(own->sampling(1).top_p, 0.5f);
 }
 
+/// For SpokenSequence, see spoken_families_test.cc.
+TEST_P(SpeakingModels, LatentsHaveBounds) {
+  if (!latents() || !has_cache()) return;
+  Runner runner(*model_);
+  SpeechRequest request = say("Hello there.");
+  request.terms.max_frames = 4;
+  request.terms.ignore_stop = true;
+  Track few = runner.open(request);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(few.finished);
+    runner.step(few);
+  }
+  EXPECT_TRUE(few.finished && !few.ended);
+  if (info_.speech.late_text != LateText::kSentence) return;
+  // Each of two segments goes on to its own bound.
+  request = say(std::string(90, 'a') + ", " + std::string(250, 'b') + ".");
+  request.terms.ignore_stop = true;
+  Track all = runner.open(request);
+  int bound = all.state->max_steps(), steps = 0, segments = 1;
+  for (; !all.finished; ++steps) {
+    ASSERT_LT(all.steps, bound);
+    runner.step(all);
+    if (all.finished || all.steps > 0) continue;
+    bound = all.state->max_steps();
+    ++segments;
+  }
+  EXPECT_FALSE(all.ended);
+  EXPECT_GE(segments, 2);
+}
+
 TEST_P(SpeakingModels, SeedsNoiseAndGuidanceChangeLatents) {
   if (!latents() || !has_cache()) return;
   const auto said = [&](uint64_t seed, std::optional<float> temperature,

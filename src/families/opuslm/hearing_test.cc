@@ -194,17 +194,10 @@ TEST_F(OpusLmHearing, OtherRatesAreResampled) {
 TEST_F(OpusLmHearing, RefusesWhatItCannotHear) {
   const char* kAlone = R"([{"role":"user","content":[{"type":"audio"}]}])";
   EXPECT_EQ(refusal(model_, chat(kAlone, {399})).code, ErrorCode::kInvalid);
-  EXPECT_EQ(refusal(model_, chat(kAlone, {})).code, ErrorCode::kInvalid);
-  EXPECT_EQ(refusal(model_, chat(kAlone, {16000, 16000})).code, ErrorCode::kInvalid);
   const std::string both =
       R"([{"role":"user","content":[{"type":"audio"},{"type":"text","text":"hello"}]}])";
   EXPECT_NE(refusal(model_, chat(both, {16000})).message.find("sent alone"), std::string::npos);
   EXPECT_TRUE(talker_.open(chat(both, {16000})).ok());
-  const std::string robot = R"([{"role":"assistant","content":[{"type":"audio"}]}])";
-  EXPECT_NE(refusal(talker_, chat(robot, {16000})).message.find("user's"), std::string::npos);
-  const Status longer = check_request(model_.info(), chat(kAlone, {31 * 16000}));
-  ASSERT_FALSE(longer.ok());
-  EXPECT_EQ(longer.error().message, "the recordings last 31 s, the limit is 30 s");
   SpeechRequest read;
   read.say.text = "hello";
   read.writing.recordings = {recorded(16000)};

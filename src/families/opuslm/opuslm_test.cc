@@ -166,12 +166,6 @@ TEST_F(OpusLmTest, WordsThatNeverEndAreBounded) {
   for (int i = 0; i < 7; ++i) verdict = step(*state, unit, 1);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength) << "the words were cut";
-  SpeechRequest r = chat(R"([{"role": "user", "content": "hello"}])");
-  r.writing.text_only = true;
-  const auto writer = open(talker_, r);
-  for (int i = 0; i < 6; ++i) verdict = step(*writer, word, 0);
-  EXPECT_EQ(verdict.next, Verdict::kFinished);
-  EXPECT_EQ(verdict.reason, FinishReason::kLength);
 }
 
 TEST_F(OpusLmTest, AStopStringIsNotSpoken) {

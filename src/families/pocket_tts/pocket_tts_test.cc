@@ -2,7 +2,6 @@
 // speaking_models_test.cc tests promises of all families.
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"
-#include "families/late_segments.h"
 #include "families/pocket_tts/fixture.h"
 #include "io/edit_safetensors.h"
 
@@ -48,8 +47,6 @@ TEST_F(PocketTest, BoundsAreTheAuthors) {
   const auto ids = std::ssize(state->prompt_ids());
   EXPECT_EQ(state->max_steps(), std::ceil((static_cast<double>(ids) / 3 + 2) * 12.5));
   EXPECT_EQ(state->rule(0).ranges, 0);
-  r.terms.max_frames = 7;
-  EXPECT_EQ(open(r)->max_steps(), 7);
   r.terms.ignore_stop = true;
   EXPECT_EQ(open(r)->rule(0).allowed[0].end, 1);
 }
@@ -85,11 +82,6 @@ TEST_F(PocketTest, ChunksBeginAnewBehindTheSameVoice) {
     EXPECT_TRUE(verdict.new_streams);
     EXPECT_LE(std::ssize(state->prompt_ids()), 2 * TextReader::kMostIds);
   }
-}
-
-TEST_F(PocketTest, WhatDoesNotEndGoesOnAtItsBound) {
-  const auto state = open(request(std::string(90, 'a') + ", " + std::string(90, 'b') + "."));
-  EXPECT_EQ(segments_without_ends(*state, [&](int) { return said(*state, 3, false); }), 2);
 }
 
 TEST_F(PocketTest, AVoiceOfAFileIsSharedAndItsKeysDiffer) {

@@ -129,21 +129,6 @@ TEST_F(VibeVoiceTest, LongTextIsSpokenInParts) {
   EXPECT_GE(parts, 3);
 }
 
-TEST_F(VibeVoiceTest, BoundsAreKept) {
-  SpeechRequest r = request("Hello there.");
-  r.terms.max_frames = 4;
-  const auto state = open(r);
-  EXPECT_EQ(state->max_steps(), 4);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(said(*state).next, Verdict::kContinue);
-  const Verdict verdict = said(*state);
-  EXPECT_EQ(verdict.next, Verdict::kFinished);
-  EXPECT_EQ(verdict.reason, FinishReason::kLength);
-  r.terms.ignore_stop = true;
-  const auto measured = open(r);
-  said(*measured);
-  EXPECT_EQ(measured->rule(0).allowed[0].end, State::kEnd);
-}
-
 /// Tests the error messages for changed copies of the checkpoint.
 class VibeVoiceFaults : public testing::Test, protected CheckpointCopy {
  protected:

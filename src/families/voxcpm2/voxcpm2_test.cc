@@ -1,7 +1,6 @@
 // Tests of what only this family does and needs no golden: options, bounds, parts of text, voices.
 // speaking_models_test.cc tests promises of all families.
 #include "families/family_fixture.h"
-#include "families/late_segments.h"
 #include "families/voxcpm2/fixture.h"
 
 namespace syrinx::voxcpm2 {
@@ -147,43 +146,6 @@ TEST_F(VoxCpm2Test, APartThatTookTooLongIsNotHeardAgain) {
   EXPECT_EQ(prompt[1 + model_.config().max_positions / 8], Prompter::kReferenceEnd)
       << "in the voice of the beginning";
   EXPECT_GT(state->max_steps(), 100);
-}
-
-TEST_F(VoxCpm2Test, WhatDoesNotEndGoesOnAtItsBound) {
-  SpeechRequest r;
-  r.say.text = std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
-  const auto state = open(r);
-  const auto step = [&](int) { return said(*state, 3, false); };
-  EXPECT_EQ(segments_without_ends(*state, step), 2);
-}
-
-TEST_F(VoxCpm2Test, LateTextIsAPartForEachSentence) {
-  const std::string text =
-      "(warm) The first sentence is long enough to stand alone, and so it does. "
-      "The second sentence is one that stands alone as well, I would say.";
-  const auto prompts = [&](size_t piece) {
-    SpeechRequest r;
-    r.say.open = true;
-    const auto state = open(r);
-    EXPECT_FALSE(state->ready());
-    std::vector<std::vector<int32_t>> all;
-    for (size_t at = 0; at < text.size(); at += piece) {
-      const Status taken = state->append_text(text.substr(at, piece), at + piece >= text.size());
-      EXPECT_TRUE(taken.ok());
-      while (state->ready()) {
-        all.emplace_back(state->prompt_ids().begin(), state->prompt_ids().end());
-        Verdict verdict;
-        for (int i = 0; i < 4; ++i) verdict = said(*state, 1, i == 3);
-        if (verdict.next == Verdict::kFinished) return all;
-      }
-    }
-    ADD_FAILURE() << "it never ended";
-    return all;
-  };
-  const auto whole = prompts(text.size());
-  ASSERT_EQ(whole.size(), 2u);
-  for (const size_t piece : {1, 5, 30}) EXPECT_EQ(prompts(piece), whole) << piece;
-  EXPECT_EQ(whole[0], ids(request(text.substr(0, text.find("The second")))));
 }
 
 TEST_F(VoxCpm2Test, TextIsTakenAsTheAuthorsDo) {
