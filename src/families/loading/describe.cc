@@ -53,6 +53,11 @@ Status check_voice(const PipelineInfo& info, const RequestVoice& asked) {
   return unknown_voice(info, asked.name);
 }
 
+Result<std::string> voice_name(const PipelineInfo& info, const RequestVoice& asked) {
+  if (const Status known = check_voice(info, asked); !known) return known.error();
+  return asked.name.empty() ? info.speech.default_voice : asked.name;
+}
+
 Result<std::vector<float>> voice_shares(const PipelineInfo& info, const RequestVoice& asked) {
   std::vector<VoiceShare> mix = asked.mix;
   if (mix.empty()) mix = {{asked.name, asked.data, 1.f}};

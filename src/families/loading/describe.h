@@ -54,6 +54,8 @@ Error unknown_voice(const PipelineInfo& info, const std::string& name);
 /// Refuses a name that is not among the model's voices. A voice that is given as data may have any
 /// name; without a name the model uses its default.
 Status check_voice(const PipelineInfo& info, const RequestVoice& asked);
+/// Does the same, and returns the name of the voice: that of the request, or the default one.
+Result<std::string> voice_name(const PipelineInfo& info, const RequestVoice& asked);
 /// Returns the share of each voice of the model, in their order, in a request that names one voice,
 /// none, or a mix; the sum is 1. If the voices are speakers of one voice, their numbers are names.
 Result<std::vector<float>> voice_shares(const PipelineInfo& info, const RequestVoice& asked);

@@ -130,11 +130,11 @@ SpokenModel spoken_model(const ModelConfig& config, const Edition& edition) {
 }
 
 Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& request) const {
-  if (const Status known = check_voice(info_, request.voice); !known) return known.error();
-  const std::string& voice =
-      request.voice.name.empty() ? info_.speech.default_voice : request.voice.name;
-  return std::unique_ptr<SpokenScript>(std::make_unique<Script>(
-      config_, *tokenizer_, *edition_, lead_of(*edition_, voice, request.say.instructions)));
+  const Result<std::string> voice = voice_name(info_, request.voice);
+  if (!voice) return voice.error();
+  return std::unique_ptr<SpokenScript>(
+      std::make_unique<Script>(config_, *tokenizer_, *edition_,
+                               lead_of(*edition_, voice.value(), request.say.instructions)));
 }
 
 }  // namespace syrinx::orpheus

@@ -6,6 +6,10 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <type_traits>
+
+#include "base/error.h"
+#include "model/voice.h"
 
 namespace syrinx {
 
@@ -14,6 +18,20 @@ class Recent {
  public:
   explicit Recent(size_t most = 16) : most_(most) {}
 
+  /// Returns the voice that `make` makes of `data`, or made of equal data before. `make` returns a
+  /// Result of a V, or of a pointer to one.
+  template <typename Make>
+  Result<std::shared_ptr<const V>> of(const Voice& data, const Make& make) {
+    const uint64_t key = voice_hash(data);
+    if (std::shared_ptr<const V> known = find(key)) return known;
+    auto made = make(data);
+    if (!made) return made.error();
+    if constexpr (std::is_same_v<decltype(made), Result<V>>) {
+      return keep(key, std::make_shared<const V>(made.take()));
+    } else {
+      return keep(key, made.take());
+    }
+  }
   /// Returns the voice. Null if it is not stored.
   std::shared_ptr<const V> find(uint64_t key) {
     const std::lock_guard lock(mutex_);

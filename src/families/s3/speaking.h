@@ -66,24 +66,17 @@ class S3Pipeline : public SpokenPipeline {
   template <typename Make>
   Result<std::shared_ptr<const Voice>> voice_of(const SpeechRequest& request, const char* file,
                                                 const Make& make) const {
-    if (request.voice.data) {
-      const uint64_t key = voice_hash(*request.voice.data);
-      if (std::shared_ptr<const Voice> known = recent_.find(key)) return known;
-      Result<Voice> made = make(*request.voice.data);
-      if (!made) return made.error();
-      return recent_.keep(key, std::make_shared<const Voice>(made.take()));
-    }
+    if (request.voice.data) return recent_.of(*request.voice.data, make);
     if (stored_.empty()) {
       return Error{ErrorCode::kUnsupported,
                    concat("this checkpoint has no stored voice (", file,
                           "); give a recording or a voice made from a recording"),
                    "voice"};
     }
-    const std::string& name =
-        request.voice.name.empty() ? info_.speech.default_voice : request.voice.name;
-    const auto found = stored_.find(name);
-    if (found == stored_.end()) return unknown_voice(info_, name);
-    return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
+    const Result<std::string> name = voice_name(info_, request.voice);
+    if (!name) return name.error();
+    const Voice* stored = &stored_.at(name.value());
+    return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), stored);
   }
 
   std::unique_ptr<S3Flow> flow_;

@@ -176,11 +176,8 @@ Result<ChatPrompt> StepAudio2::prompt_of(const SpeechRequest& request,
 
 Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest& request) const {
   if (request.voice.data) {
-    const uint64_t key = voice_hash(*request.voice.data);
-    if (std::shared_ptr<const S3FlowVoice> known = recent_.find(key)) return known;
-    auto made = voice_of(*request.voice.data, *flow_);
-    if (!made.ok()) return made;
-    return recent_.keep(key, made.take());
+    return recent_.of(*request.voice.data,
+                      [&](const Voice& data) { return voice_of(data, *flow_); });
   }
   if (stored_.empty()) {
     return Error{ErrorCode::kUnsupported,
@@ -190,8 +187,9 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
                         "); give a recording or a voice made from a recording"),
                  "voice"};
   }
-  if (const Status known = check_voice(info_, request.voice); !known) return known.error();
-  return stored_.at(request.voice.name.empty() ? info_.speech.default_voice : request.voice.name);
+  const Result<std::string> name = voice_name(info_, request.voice);
+  if (!name) return name.error();
+  return stored_.at(name.value());
 }
 
 Result<SpeechRequest> StepAudio2::dictation(const Dictation& dictation) const {
