@@ -6,6 +6,7 @@
 #include "families/chatterbox_turbo/pipeline.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/csm/config.h"
+#include "families/csm/gguf.h"
 #include "families/csm/pipeline.h"
 #include "families/family.h"
 #include "families/finch/finch.h"
@@ -119,7 +120,8 @@ const Family* family_of_file(const std::string& path) {
   auto* load = load_as<llm::Llm>;
   if (path.ends_with(llm::kGgufEnd) && is_file(path)) {
     const GgufFile file(path);
-    if (qwen3_tts::is_codec_file(file)) return nullptr;
+    if (qwen3_tts::is_codec_file(file) || csm::is_part_file(file)) return nullptr;
+    if (csm::claims_file(file)) load = load_as<csm::Csm>;
     if (orpheus::claims_file(file)) load = load_as<orpheus::Orpheus>;
     if (qwen3_tts::claims_file(file)) load = load_as<qwen3_tts::Qwen3Tts>;
   }

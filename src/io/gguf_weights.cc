@@ -20,16 +20,18 @@ std::optional<DType> plain_type(const GgmlType& type) {
 
 Shape shape_of(const GgufTensor& tensor) { return Shape(std::span<const int64_t>(tensor.sizes)); }
 
-/// Returns whether two shapes differ at most by first sizes of 1.
+/// Returns whether two shapes differ at most by first and last sizes of 1.
 bool same_rows(const Shape& a, const Shape& b) {
-  const auto first = [](const Shape& shape) {
-    int i = 0;
-    while (i < shape.dims() && shape[i] == 1) ++i;
-    return i;
+  const auto inner = [](const Shape& shape) {
+    int from = 0, to = shape.dims();
+    while (from < to && shape[from] == 1) ++from;
+    while (from < to && shape[to - 1] == 1) --to;
+    return std::pair(from, to);
   };
-  const int from = first(a), other = first(b);
-  if (a.dims() - from != b.dims() - other) return false;
-  for (int i = 0; from + i < a.dims(); ++i)
+  const auto [from, to] = inner(a);
+  const auto [other, end] = inner(b);
+  if (to - from != end - other) return false;
+  for (int i = 0; from + i < to; ++i)
     if (a[from + i] != b[other + i]) return false;
   return true;
 }

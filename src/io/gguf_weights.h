@@ -42,8 +42,8 @@ using GgufNames = std::map<std::string, GgufStored>;
 /// unused, except those in `elsewhere` (names in the file), which other code reads. `tables` has
 /// names (those of networks) of tensors that networks read in place: if quantized, they are
 /// unpacked to f16 and stay in memory. Only the latest eight other unpacked tensors stay, because a
-/// layer packs its tensors before the next layer reads any. First sizes of 1 may be missing in the
-/// file.
+/// layer packs its tensors before the next layer reads any. First and last sizes of 1 may be
+/// missing, or be in the file only.
 std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file, GgufNames names,
                                            std::set<std::string> tables = {},
                                            std::set<std::string> elsewhere = {});

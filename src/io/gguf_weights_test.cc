@@ -31,11 +31,12 @@ TEST(GgufWeights, UnpackAllTypes) {
   EXPECT_FALSE(std::count(names.begin(), names.end(), "Q8_0"));
 }
 
-TEST(GgufWeights, FirstSizesOfOneMayBeMissing) {
+TEST(GgufWeights, OuterSizesOfOneMayBeMissing) {
   const auto source = gguf_weights(std::make_shared<const GgufFile>(kTypes),
                                    {{"linear", "F32"}, {"packed", "Q8_0"}});
   for (const char* name : {"linear", "packed"}) {
     EXPECT_EQ(source->take(name, {1, 2, 512}).shape, (Shape{1, 2, 512}));
+    EXPECT_EQ(source->take(name, {2, 512, 1}).shape, (Shape{2, 512, 1}));
     EXPECT_TRUE(source->take(name, {2, 1, 512}).empty());
     EXPECT_TRUE(source->take(name, {1024}).empty());
   }

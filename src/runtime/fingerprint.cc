@@ -77,8 +77,11 @@ struct ModelFile {
   int64_t size = 0;
 };
 
+/// Words in the names of GGUF files that are parts of models in the same folder.
+constexpr const char* kParts[] = {"tokenizer", "decoder", "mimi"};
+
 /// Returns the paths of a model that is one file: the file; the file's name with ".json" appended;
-/// and for a .gguf file, other .gguf files with "tokenizer" in their names (codecs).
+/// and for a .gguf file, other .gguf files whose names have a word of kParts.
 std::vector<std::string> paths_of_file(const std::string& file) {
   std::vector<std::string> paths{file};
   if (is_file(file + ".json")) paths.push_back(file + ".json");
@@ -86,7 +89,9 @@ std::vector<std::string> paths_of_file(const std::string& file) {
   const fs::path folder = fs::path(file).parent_path();
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
     const std::string name = entry.path().filename().string();
-    const bool part = name.ends_with(".gguf") && name.find("tokenizer") != name.npos;
+    const bool part = name.ends_with(".gguf") && std::ranges::any_of(kParts, [&](const char* word) {
+                        return name.find(word) != name.npos;
+                      });
     if (part && entry.is_regular_file() && !fs::equivalent(entry.path(), file))
       paths.push_back(entry.path().string());
   }

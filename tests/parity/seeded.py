@@ -21,7 +21,7 @@ FILE.packed is one byte w (1, 2 or 4) and xz of the file's bytes 0, w, 2w, ..., 
 So the exponents of numbers are next to each other.
 
 A recipe is a JSON object. `runs` lists [name, place, dtype, count, scale, middle]: at byte `place` of the file begin `count`
-numbers of dtype F32 or BF16, each middle + scale * u in float64, rounded to float32 and then to the dtype (nearest, ties to
+numbers of dtype F32, BF16 or F16, each middle + scale * u in float64, rounded to float32 and then to the dtype (F16: to BF16 before; nearest, ties to
 even). u = i / 2^31, where i are the little-endian int32 that SHAKE-128 makes of the UTF-8 bytes of "`seed` name". `rest` is
 base64 of the packed form of the file XOR those numbers (zero bytes where there are none), so all data that is not random, in
 any format, is kept unchanged; `sha256` is that of the file. `copies` lists [file, from, place, bytes]: bytes of another file
@@ -38,6 +38,7 @@ import json
 import lzma
 import os
 import pathlib
+import struct
 import sys
 import tempfile
 
@@ -59,9 +60,13 @@ def numbers(seed, name, count, scale, middle):
 def encoded(values, dtype):
     if dtype == "F32":
         return values.tobytes()
-    assert dtype == "BF16", dtype
+    assert dtype in ("BF16", "F16"), dtype
     bits = array.array("I", values.tobytes())
-    return array.array("H", [(b + 0x7FFF + (b >> 16 & 1)) >> 16 for b in bits]).tobytes()
+    narrow = [(b + 0x7FFF + (b >> 16 & 1)) >> 16 for b in bits]
+    if dtype == "BF16":
+        return array.array("H", narrow).tobytes()
+    wide = array.array("f", array.array("I", [b << 16 for b in narrow]).tobytes())
+    return struct.pack(f"<{len(wide)}e", *wide)
 
 
 def xored(data, recipe):
@@ -299,7 +304,7 @@ class Weights:
         data, runs = path.read_bytes(), []
         for name, run in self.made.items():
             begin = numbers(self.seed, name, min(run[0], 16), *run[1:])
-            for dtype in ("F32", "BF16"):
+            for dtype in ("F32", "BF16", "F16"):
                 place = data.find(encoded(begin, dtype))
                 if place >= 0:
                     runs.append([name, place, dtype, *run])

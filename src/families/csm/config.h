@@ -13,6 +13,9 @@
 
 namespace syrinx::csm {
 
+/// Tokens around the text of a turn.
+inline constexpr const char *kBegin = "<|begin_of_text|>", *kEnd = "<|end_of_text|>";
+
 /// Sizes and ids of a model. Plain data.
 struct ModelConfig {
   DecoderConfig backbone, depth;

@@ -2,10 +2,9 @@
 
 #include "codec/mimi.h"
 #include "codec/mimi_encoder.h"
+#include "families/csm/checkpoint.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
-#include "families/loading/tokenizer.h"
-#include "io/file.h"
 
 namespace syrinx::csm {
 namespace {
@@ -13,28 +12,10 @@ namespace {
 /// Decoding a frame is much cheaper than a step of the backbone, for any chunk size. The codec
 /// keeps its whole past, so the edge needs no left context and no lookahead.
 constexpr ChunkSizes kChunks{1, 4};
-constexpr const char* kIndex = "transformers.safetensors.index.json";
-constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
 constexpr const char* kCodecScope = "codec_model";
 const NamePatterns kOnlyHears{"codec_model.encoder.*", "codec_model.encoder_transformer.*",
                               "codec_model.downsample.conv.weight",
                               "codec_model.quantizer.*.input_proj.weight"};
-
-/// Opens the weights. In the published repository, model.safetensors has the authors' own layout.
-/// The same folder has files in the layout of transformers.
-std::unique_ptr<WeightSource> source(const LoadSpec& spec, const ModelConfig& config) {
-  std::string file = config.weights_file;
-  if (file.empty() && is_file(join_path(spec.dir, kIndex))) file = kIndex;
-  auto weights = weights_at(spec, file.empty() ? spec.dir : join_path(spec.dir, file),
-                            [](const std::string&) { return true; });
-  if (!spec.dummy && weights->has(kOriginalName)) {
-    throw LoadError(concat(weights->where(kOriginalName),
-                           ": these are the weights in the authors' own layout, without the codec; "
-                           "download the transformers-*.safetensors files and ",
-                           kIndex, " too"));
-  }
-  return weights;
-}
 
 constexpr const char* kTable = "backbone_model.embed_tokens.embed_audio_tokens.weight";
 constexpr const char* kDepthTable = "depth_decoder.model.embed_tokens.weight";
@@ -97,11 +78,11 @@ std::unique_ptr<CodecLm> load_backbone(const ModelConfig& config, const Weights&
 }  // namespace
 
 Csm::Csm(const LoadSpec& spec) {
-  config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
-  const std::string words[] = {kBegin, kEnd};
-  tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec, words, config_.text_vocab));
-  for (const std::string& word : words) tokenizer_->need_id(word);
-  weights_ = std::make_unique<Weights>(source(spec, config_));
+  Checkpoint files = open_checkpoint(spec);
+  config_ = std::move(files.config);
+  tokenizer_ = std::make_unique<Tokenizer>(std::move(files.tokenizer));
+  for (const char* word : {kBegin, kEnd}) tokenizer_->need_id(word);
+  weights_ = std::make_unique<Weights>(std::move(files.weights));
   const Weights codec = weights_->scope(kCodecScope);
   std::unique_ptr<CodecLm> lm;
   std::unique_ptr<MimiDecoder> decoder;
@@ -122,7 +103,7 @@ Csm::Csm(const LoadSpec& spec) {
                                             config_.codec.sample_rate, config_.codec, codec);
   }
   move_networks(spec, "ar", *lm, "codec", *decoder);
-  spoken_ = spoken_model(config_, load_defaults(join_path(spec.dir, "generation_config.json")));
+  spoken_ = spoken_model(config_, files.defaults);
   name("csm", spec, "Apache-2.0");
   offer_speakers(info_, kMaxSpeaker, "a speaker of the conversation");
   info_.speech.languages = {"auto"};

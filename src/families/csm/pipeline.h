@@ -14,7 +14,6 @@
 namespace syrinx::csm {
 
 inline constexpr int kMaxSpeaker = 999;
-inline constexpr const char *kBegin = "<|begin_of_text|>", *kEnd = "<|end_of_text|>";
 
 class Csm : public SpokenPipeline {
  public:

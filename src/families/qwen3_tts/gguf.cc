@@ -1,12 +1,12 @@
 #include "families/qwen3_tts/gguf.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "families/loading/gguf_parts.h"
 #include "io/gguf_weights.h"
 
 namespace syrinx::qwen3_tts {
@@ -249,47 +249,6 @@ void name_encoder(Names& names) {
   }
 }
 
-/// Adds a usage of 1 for each code to codebooks whose sums the converter has already divided.
-class WithUsage : public WeightSource {
- public:
-  explicit WithUsage(std::unique_ptr<WeightSource> inner) : inner_(std::move(inner)) {}
-
-  std::string where(const std::string& name) const override { return inner_->where(name); }
-  std::string stored_name(const std::string& name) const override {
-    return inner_->stored_name(sums_of(name));
-  }
-  bool has(const std::string& name) const override { return inner_->has(sums_of(name)); }
-  std::string describe(const std::string& name) const override {
-    return inner_->describe(sums_of(name));
-  }
-  std::optional<Shape> shape(const std::string& name) const override {
-    const std::string sums = sums_of(name);
-    const std::optional<Shape> shape = inner_->shape(sums);
-    return shape && sums != name ? Shape{(*shape)[0]} : shape;
-  }
-  View take(const std::string& name, const Shape& want) override {
-    if (sums_of(name) == name) return inner_->take(name, want);
-    if (shape(name) != want) return {};
-    if (ones_.view().count() != want.count()) {
-      ones_ = Tensor(want, DType::kF32);
-      std::fill_n(ones_.f32(), want.count(), 1.f);
-    }
-    return ones_;
-  }
-  std::vector<std::string> names() const override { return inner_->names(); }
-
- private:
-  /// Returns the name of the sums for the name of a usage; returns other names unchanged.
-  std::string sums_of(const std::string& name) const {
-    constexpr std::string_view kUsage = "cluster_usage";
-    if (!name.ends_with(kUsage)) return name;
-    const std::string book = name.substr(0, name.size() - kUsage.size());
-    return book + (name.starts_with("decoder.") ? "embedding_sum" : "embed_sum");
-  }
-  std::unique_ptr<WeightSource> inner_;
-  Tensor ones_;
-};
-
 Config parse(const json& values, const GgufFile& file) {
   return Config::parse(values.dump(-1, ' ', false, json::error_handler_t::replace), file.path());
 }
@@ -305,20 +264,7 @@ bool is_codec_file(const GgufFile& file) {
 }
 
 std::string codec_beside(const std::string& talker) {
-  const std::filesystem::path parent = std::filesystem::path(talker).parent_path();
-  std::string found;
-  uintmax_t most = 0;
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(parent.empty() ? "." : parent, error)) {
-    const std::string name = entry.path().filename().string();
-    const uintmax_t size = entry.is_regular_file(error) ? entry.file_size(error) : 0;
-    if (error || !name.ends_with(".gguf") || name.find("tokenizer") == name.npos) continue;
-    if (size > most) found = entry.path().string(), most = size;
-  }
-  if (!found.empty()) return found;
-  throw LoadError(talker + ": expected the codec's file beside it, such as " +
-                  "qwen-tokenizer-12hz-Q8_0.gguf");
+  return gguf_beside(talker, "tokenizer", "codec", "qwen-tokenizer-12hz-Q8_0.gguf");
 }
 
 Config gguf_config(const GgufFile& file) {
@@ -455,7 +401,7 @@ std::unique_ptr<WeightSource> gguf_codec_weights(std::shared_ptr<const GgufFile>
   constexpr const char* kRates = "qwen3-tts-tokenizer.decoder.upsample_rates";
   name_decoder(names, std::ssize(file->list(kRates).numbers));
   name_encoder(names);
-  return std::make_unique<WithUsage>(gguf_weights(std::move(file), names.take()));
+  return with_usage(gguf_weights(std::move(file), names.take()));
 }
 
 }  // namespace syrinx::qwen3_tts

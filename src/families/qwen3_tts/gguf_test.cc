@@ -99,7 +99,7 @@ TEST(QwenGguf, TheFileOfTheCodecBelongsToItsTalker) {
       return std::string(e.what());
     }
   };
-  EXPECT_TRUE(fault().find("expected the codec's file beside it") != std::string::npos) << fault();
+  EXPECT_TRUE(fault().find("expected the file of the codec beside it") != std::string::npos) << fault();
   std::filesystem::copy(talker, dir.path("tokenizer.gguf"));
   EXPECT_TRUE(fault().find("expected qwen3-tts-tokenizer") != std::string::npos) << fault();
 }
