@@ -121,7 +121,9 @@ TEST_P(WritingEngine, TextAloneRunsNothingBehindTheWriter) {
     EXPECT_TRUE(client->samples.empty()) << c.name;
     EXPECT_GT(batches[static_cast<size_t>(graph.writer())], 0) << c.name;
     for (size_t node = 0; node < batches.size(); ++node) {
-      if (static_cast<int>(node) > graph.writer()) EXPECT_EQ(batches[node], 0) << c.name;
+      if (static_cast<int>(node) > graph.writer()) {
+        EXPECT_EQ(batches[node], 0) << c.name;
+      }
     }
   }
 }
