@@ -5,8 +5,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "codec/qwen3_audio_fixture.h"
+#include "io/file.h"
 #include "model/request.h"
 
 namespace syrinx {
@@ -15,6 +17,15 @@ namespace syrinx {
 inline std::shared_ptr<const Recording> golden_recording(int64_t samples, uint32_t seed,
                                                          int rate = 16000) {
   return std::make_shared<Recording>(Recording{fixture::golden_signal(samples, seed), rate});
+}
+
+/// Returns case_of(json) of each case in the list of a cases.json.
+template <typename CaseOf>
+auto cases_in(const std::string& path, const CaseOf& case_of) {
+  const auto all = nlohmann::ordered_json::parse(read_file(path, 1 << 20));
+  std::vector<decltype(case_of(all))> cases;
+  for (const auto& json : all) cases.push_back(case_of(json));
+  return cases;
 }
 
 /// Returns a greedy request that answers `messages`.

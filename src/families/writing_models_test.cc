@@ -21,8 +21,8 @@ void expect_golden_answer(Runner& runner, Track& track, const Safetensors& golde
                           int steps, int chunk, float bound) {
   const std::vector<int32_t> want = ints(golden.view("ids"));
   const Sequence& answer = *track.state;
-  const auto told = answer.prompt_ids();
-  EXPECT_EQ(std::vector<int32_t>(told.begin(), told.end()),
+  const auto prompt_ids = answer.prompt_ids();
+  EXPECT_EQ(std::vector<int32_t>(prompt_ids.begin(), prompt_ids.end()),
             std::vector<int32_t>(want.begin(), want.begin() + prompt));
   Track* tracks[] = {&track};
   while (!track.finished) runner.step(tracks, chunk);
@@ -186,9 +186,10 @@ TEST_P(WritingModels, AnswersEndAtTheirBounds) {
 }
 
 TEST_P(WritingModels, AStopStringEndsTheAnswer) {
-  int stopped = 0;
+  int stopped = 0, answers = 0;
   for (const WrittenCase& c : cases_) {
     if (c.request.task && model_->info().family != "qwen3_asr") continue;
+    ++answers;
     SCOPED_TRACE(c.name);
     SpeechRequest r = c.request;
     r.writing.text_only = true;
@@ -202,7 +203,7 @@ TEST_P(WritingModels, AStopStringEndsTheAnswer) {
     EXPECT_TRUE(track.ended);
     ++stopped;
   }
-  RecordProperty("stopped", stopped);
+  EXPECT_TRUE(stopped > 0 || answers == 0) << "no answer has a plain character";
 }
 
 /// A spoken answer reports all its ids for later prompts, a written one none.
@@ -237,6 +238,7 @@ TEST_P(WritingModels, DrawAsTheAuthorsDo) {
 TEST_P(WritingModels, RecordingsAreResampledAsTheAuthorsDo) {
   EXPECT_EQ(info_.hearing.first_channel, GetParam().first_channel);
   if (!GetParam().resampling) return;
+  int compared = 0;
   for (const WrittenCase& c : cases_) {
     if (c.request.writing.recordings.size() != 1) continue;
     SpeechRequest r = c.request;
@@ -247,7 +249,9 @@ TEST_P(WritingModels, RecordingsAreResampledAsTheAuthorsDo) {
     const std::vector<float> want = resampled(other->samples, 44100, 16000, *GetParam().resampling);
     ASSERT_GE(opened.samples.size(), want.size());
     EXPECT_TRUE(std::equal(want.begin(), want.end(), opened.samples.begin()));
+    ++compared;
   }
+  EXPECT_GT(compared, 0);
 }
 
 TEST_P(WritingModels, RefuseWhatTheyCannotAnswer) {

@@ -21,9 +21,10 @@ inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// Expects the same bits of logits and values of each request in two runs. In the first run it is
-/// alone on one thread. In the second it shares two threads with the others, with prompts in parts
-/// of five rows, until each has taken a step. Compares at least `least(i)` steps of request i.
+/// Expects the same bits of logits and values of each request in two runs. In the first run, each
+/// request is alone on one thread. In the second, all requests share two threads and their prompts
+/// run in parts of five rows; that run ends when every request has taken a step, or after 600
+/// batches. Compares at least `least(i)` steps of request i.
 inline void expect_same_alone_and_in_a_batch(const Pipeline& model,
                                              std::span<const SpeechRequest> requests,
                                              const std::function<size_t(size_t)>& least,

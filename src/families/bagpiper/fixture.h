@@ -98,12 +98,6 @@ inline Case case_of(const nlohmann::ordered_json& json) {
 }
 
 /// Returns all cases.
-inline std::vector<Case> load_cases() {
-  std::vector<Case> cases;
-  for (const auto& json :
-       nlohmann::ordered_json::parse(read_file(golden_path("cases.json"), 1 << 20)))
-    cases.push_back(case_of(json));
-  return cases;
-}
+inline std::vector<Case> load_cases() { return cases_in(golden_path("cases.json"), case_of); }
 
 }  // namespace syrinx::bagpiper

@@ -1,4 +1,4 @@
-// What models have in common that are several GGUF files in one folder. Any thread; faults are
+// Functions for models that consist of several GGUF files in one folder. Any thread; faults are
 // LoadErrors.
 #pragma once
 

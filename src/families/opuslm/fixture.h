@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "families/golden_requests.h"
 #include "families/opuslm/pipeline.h"
 #include "families/opuslm/voice.h"
 #include "families/voice_of_frames.h"
@@ -87,12 +88,6 @@ inline Case case_of(const nlohmann::ordered_json& json) {
 }
 
 /// Returns the cases of both models.
-inline std::vector<Case> load_cases() {
-  std::vector<Case> cases;
-  for (const auto& json :
-       nlohmann::ordered_json::parse(read_file(golden_path("cases.json"), 1 << 20)))
-    cases.push_back(case_of(json));
-  return cases;
-}
+inline std::vector<Case> load_cases() { return cases_in(golden_path("cases.json"), case_of); }
 
 }  // namespace syrinx::opuslm
