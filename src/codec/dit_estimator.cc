@@ -80,11 +80,7 @@ DitEstimator::DitEstimator(const S3FlowConfig& config, const Weights& weights,
     blocks_.push_back(load_block(weights.scope(names.blocks, i), time, type));
   last_ = load_modulation(weights.scope(names.last), 2, names.last_scale, time);
   out_ = load_linear(weights, names.out, config.mel, dit_.width, true, type);
-  hold({.heads = dit_.heads,
-        .dim = dit_.head_dim,
-        .layers = dit_.depth,
-        .convs = rotary() ? 2 : 2 * dit_.depth},
-       type, max_frames);
+  hold({.heads = dit_.heads, .dim = dit_.head_dim, .layers = dit_.depth}, type, max_frames);
 }
 
 /// Loads the first layer. The rotary form's columns have the order x, prompt, mean, speaker.
@@ -178,20 +174,26 @@ void DitEstimator::load_convolutions(const Weights& w, WeightType type, Block& b
   block.between = LayerNorm(conv.scope("3"), width, kFlowNormEps);
 }
 
-FlowEstimator::State DitEstimator::open(bool whole) const {
-  State state;
-  state.whole = whole;
-  for (int64_t i = 0; i < config_.steps * config_.branches(); ++i) {
-    if (rotary()) {
-      for (const CausalConv1d& conv : near_) state.convs.push_back(conv.open());
-      continue;
-    }
-    for (const Block& block : blocks_) {
-      state.convs.push_back(block.first.open());
-      state.convs.push_back(block.second.open());
-    }
+std::vector<const CausalConv1d*> DitEstimator::convolutions() const {
+  if (rotary()) return {&near_[0], &near_[1]};
+  std::vector<const CausalConv1d*> all;
+  for (const Block& block : blocks_) {
+    all.push_back(&block.first);
+    all.push_back(&block.second);
   }
-  return state;
+  return all;
+}
+
+void DitEstimator::move_weights(Device device) {
+  syrinx::move_to(device, in_, out_, last_.values);
+  if (rotary()) {
+    syrinx::move_to(device, near_[0], near_[1]);
+    rope_ = rope_.on_device(device);
+  }
+  for (Block& b : blocks_) {
+    syrinx::move_to(device, b.time.values, b.qkv, b.out, b.up, b.down);
+    if (!rotary()) syrinx::move_to(device, b.q_norm, b.k_norm, b.between, b.first, b.second);
+  }
 }
 
 void DitEstimator::run(StepContext& ctx, const Block& block, Call& call, const View& x) const {
@@ -254,22 +256,20 @@ void DitEstimator::add_positions(StepContext& ctx, Call& call, const View& x) co
   add_inplace(ctx, x, from);
 }
 
-/// Rotates the first head. x has `call.frames` rows for each branch, at the same positions.
+/// Rotates the first head of the rows of all branches.
 void DitEstimator::rotate(StepContext& ctx, const Call& call, const View& x) const {
-  const Arena::Mark mark(ctx.arena);
-  const View positions = ctx.arena.take({x.shape[0]}, DType::kI32);
-  for (int64_t row = 0; row < x.shape[0]; ++row)
-    positions.i32()[row] = static_cast<int32_t>(call.state.frames + row % call.frames);
-  rope(ctx, {x, 0, 1, static_cast<int>(dit_.head_dim)},
-       {positions.i32(), static_cast<size_t>(x.shape[0])}, rope_);
+  const Arena::Mark mark(ctx.host);
+  const std::span<int32_t> at = take_array<int32_t>(ctx, x.shape[0]);
+  positions(call, at);
+  rope(ctx, {x, 0, 1, static_cast<int>(dit_.head_dim)}, at, rope_);
 }
 
-void DitEstimator::run(StepContext& ctx, int64_t step, const View& input, State& state,
+void DitEstimator::run(StepContext& ctx, const Chunks& chunks, int64_t step, const View& input,
                        const View& out) const {
   const Arena::Mark mark(ctx.arena);
   const int64_t rows = input.shape[0];
   expect_shape("dit estimator", input, {rows, in()});
-  Call call{state, step, rows / config_.branches()};
+  Call call{chunks, step};
   const View x = take_rows(ctx, rows, dit_.width);
   linear(ctx, in_, input, x);
   if (rotary()) add_positions(ctx, call, x);

@@ -25,8 +25,7 @@ class DitEstimator : public FlowEstimator {
   DitEstimator(const S3FlowConfig& config, const Weights& weights, std::span<const float> times,
                WeightType type, int64_t max_frames);
 
-  State open(bool whole = false) const override;
-  void run(StepContext& ctx, int64_t step, const View& x, State& state,
+  void run(StepContext& ctx, const Chunks& chunks, int64_t step, const View& x,
            const View& out) const override;
   size_t bytes() const override;
 
@@ -45,6 +44,8 @@ class DitEstimator : public FlowEstimator {
     CausalConv1d first{}, second{};
   };
 
+  std::vector<const CausalConv1d*> convolutions() const override;
+  void move_weights(Device device) override;
   bool rotary() const { return dit_.form == DitForm::kRotary; }
   Modulation load_modulation(const Weights& weights, int64_t parts, int64_t scale,
                              const View& time) const;

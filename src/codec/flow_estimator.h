@@ -25,7 +25,7 @@ namespace syrinx {
 class FlowEstimator {
  public:
   struct State {
-    std::vector<ConvState> convs;  ///< [step][branch][layer]
+    ConvStates convs;  ///< [step][branch][layer]
     std::vector<S3FlowPages::Group> groups;
     int64_t frames = 0;  ///< frames for which all steps have run
     int64_t rows = 0;    ///< frames whose keys and values are stored
@@ -33,20 +33,47 @@ class FlowEstimator {
     // Used only with a bounded past:
     int64_t prompt = 0;          ///< frames of the first chunk
     std::vector<int32_t> order;  ///< the stored rows, the latest chunk first
+    /// Copies the state. No kernel may be writing it.
     State clone() const;
+  };
+  /// The next frames of a stream.
+  struct Job {
+    State* state = nullptr;
+    int64_t frames = 0;
+  };
+  /// The next chunks of several streams, in all steps. Frames of the streams are consecutive.
+  class Chunks {
+   private:
+    friend class FlowEstimator;
+    struct Part {
+      Job job;
+      int64_t begin = 0;  // number of frames of earlier parts
+      std::span<ConvState> convs;
+      std::vector<ConvState> copies;  // on a GPU: `convs`, in scratch memory
+    };
+    std::vector<Part> parts_;
+    int64_t frames_ = 0;
+    View pasts_;  // on a GPU: memory of all `copies`
+    std::vector<int32_t> row_begin_, kv_len_, table_;
+    Ragged ragged_;
   };
 
   virtual ~FlowEstimator() = default;
   int64_t in() const { return 4 * config_.mel; }
-  virtual State open(bool whole = false) const = 0;
-  /// Makes space for `frames` more frames. Call it before step 0 of a chunk.
-  void begin(int64_t frames, State& state) const;
-  /// Runs step `step` for all branches: x [B F, in()] -> out [B F, mel]. The steps of a chunk must
-  /// run in order, from 0.
-  virtual void run(StepContext& ctx, int64_t step, const View& x, State& state,
+  State open(bool whole = false) const;
+  /// Makes space for the frames of the jobs. Call it before step 0. Streams that are `whole` run
+  /// alone. The scratch memory of ctx is in use until end().
+  Chunks begin(StepContext& ctx, std::span<const Job> jobs) const;
+  /// Runs step `step` for all branches: x [B F, in()] -> out [B F, mel], F frames of all streams.
+  /// The steps must run in order, from 0.
+  virtual void run(StepContext& ctx, const Chunks& chunks, int64_t step, const View& x,
                    const View& out) const = 0;
-  /// Ends a chunk of `frames` frames. Call it after the last step of the chunk.
-  void end(int64_t frames, State& state) const;
+  /// Ends the chunks after their last step. Waits for the work on a GPU.
+  void end(StepContext& ctx, Chunks& chunks) const;
+
+  /// Moves the weights to a GPU, and reserves pages there. No stream may be open.
+  void move_to(Device device);
+  Device device() const { return pages_->device(); }
   virtual size_t bytes() const = 0;
   /// Returns the size in bytes of KvPool::kPageRows frames of an open stream.
   size_t bytes_per_group() const { return pages_->group_bytes(); }
@@ -55,19 +82,19 @@ class FlowEstimator {
   struct Network {
     int64_t heads = 0, dim = 0;  ///< number and size of the attention heads
     int64_t layers = 0;          ///< number of layers with attention
-    int64_t convs = 0;           ///< number of convolutions per step and branch
   };
-  /// One evaluation of the network, with indices into the lists of the state.
+  /// One evaluation of the network, with indices of the next layers.
   struct Call {
-    State& state;
-    int64_t step, frames;
+    const Chunks& chunks;
+    int64_t step;
     int64_t conv = 0, layer = 0;
   };
 
-  static constexpr int64_t kMostBranches = 2;
-
   explicit FlowEstimator(const S3FlowConfig& config) : config_(config) {}
-  /// Allocates pages and copies the sizes. Call it when the network's sizes are known.
+  /// Returns the convolutions in the order in which a step runs them.
+  virtual std::vector<const CausalConv1d*> convolutions() const = 0;
+  virtual void move_weights(Device device) = 0;
+  /// Allocates pages and copies the sizes. Call it when the network is complete.
   void hold(const Network& network, WeightType type, int64_t max_frames);
   /// Runs the next convolution for all branches.
   void convolve(StepContext& ctx, const CausalConv1d& conv, Call& call, const View& x,
@@ -75,14 +102,19 @@ class FlowEstimator {
   /// Runs the attention of the next layer. q, k, v have B F rows; mixed [B F, heads * dim].
   void attend(StepContext& ctx, Call& call, const HeadsView& q, const HeadsView& k,
               const HeadsView& v, const View& mixed) const;
+  /// Writes the positions of all B F rows to `out`.
+  void positions(const Call& call, std::span<int32_t> out) const;
 
   S3FlowConfig config_;
 
  private:
-  View page_table(StepContext& ctx, const Call& call) const;
-  void forget(State& state) const;
+  void hold_pages(State& state, int64_t frames) const;
+  void list_pages(Chunks& chunks) const;
+  void copy_pasts(StepContext& ctx, Chunks& chunks, bool back) const;
+  void forget(StepContext& ctx, State& state) const;
 
   Network network_;
+  int64_t convs_ = 0;  // number of convolutions of a step and branch
   std::shared_ptr<S3FlowPages> pages_;
 };
 

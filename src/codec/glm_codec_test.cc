@@ -8,6 +8,7 @@
 #include "codec/glm_speech_tokenizer.h"
 #include "codec/hift_config.h"
 #include "codec/qwen3_audio_fixture.h"
+#include "io/parity_dir.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
 #include "kernels/sample.h"
@@ -16,7 +17,7 @@ namespace syrinx {
 namespace {
 
 std::string glm_golden(const std::string& name) {
-  return std::string(SYRINX_BINARY_DIR) + "/parity/glm4_voice/golden/" + name;
+  return parity_dir() + "glm4_voice/golden/" + name;
 }
 
 class GlmSpeech : public testing::Test {
@@ -107,8 +108,13 @@ TEST_F(GlmSpeech, KeysKnowTheFloor) {
   EXPECT_NE(first_key(0.f, 0.6f), first_key(0.f, 1.f));
 }
 
-class GlmFlowGolden : public testing::Test {
+class GlmFlowGolden : public fixture::OnDevice {
  protected:
+  void SetUp() override {
+    OnDevice::SetUp();
+    if (IsSkipped() || GetParam() == Device::kCpu) return;
+    flow_->move_to(GetParam());
+  }
   GlmFlowGolden()
       : golden_(glm_golden("decoder.safetensors")),
         weights_(open_weights(glm_golden("checkpoint/glm-4-voice-decoder/flow.pt"))) {
@@ -125,16 +131,20 @@ class GlmFlowGolden : public testing::Test {
   Weights weights_;
   std::optional<GlmFlow> flow_;
   std::vector<int32_t> codes_;
-  fixture::Bench bench_;
 };
+INSTANTIATE_TEST_SUITE_P(Devices, GlmFlowGolden, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
 
-TEST_F(GlmFlowGolden, MelsAreTheAuthors) {
-  for (const int64_t tokens : {1, 10, 11}) {
+TEST_P(GlmFlowGolden, MelsAreTheAuthors) {
+  fixture::Bench bench(1, GetParam());
+  const bool few = fixture::emulated(GetParam());
+  for (const int64_t tokens : few ? std::vector{11} : std::vector{1, 10, 11}) {
     const View want = golden_.view("mel_" + std::to_string(tokens));
-    const View got = flow_->run(bench_.ctx, std::span(codes_).first(tokens), {});
+    const View got = flow_->run(bench.ctx, std::span(codes_).first(tokens), {});
     ASSERT_EQ(got.shape, want.shape) << tokens;
     EXPECT_LT(fixture::difference(got, want), 2e-4) << tokens;
-    bench_.arena.reset();
+    bench.back();
+    bench.arena.reset();
   }
 }
 
@@ -199,7 +209,7 @@ TEST_F(GlmHift, PiecesGiveTheBitsOfTheWhole) {
   }
 }
 
-TEST_F(GlmFlowGolden, FramesAreRoundedAsTheAuthors) {
+TEST(GlmFlow, FramesAreRoundedAsTheAuthors) {
   const GlmFlowConfig published;
   EXPECT_EQ(published.frames(1), 6);
   EXPECT_EQ(published.frames(25), 172);

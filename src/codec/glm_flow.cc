@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/copy.h"
+#include "kernels/solver.h"
 #include "kernels/torch_random.h"
 
 namespace syrinx {
@@ -31,35 +33,42 @@ View GlmFlow::run(StepContext& ctx, std::span<const int32_t> tokens,
   const int64_t known = std::ssize(prompt) / m, width = unet_->in();
   SYRINX_CHECK(known < frames, "[glm_flow] the prompt has ", known,
                " frames, but the tokens yield only ", frames);
-  const View out = ctx.arena.take({frames, m}, DType::kF32);
-  const Arena::Mark mark(ctx.arena);
-  const View mean = encoder_->encode(ctx, tokens);
-  const View x = ctx.arena.take({2 * frames, width}, DType::kF32);
-  const View slope = ctx.arena.take({2 * frames, m}, DType::kF32);
+  const View mel = ctx.host.take({frames - known, m}, DType::kF32);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  StepContext cpu(ctx.pool, ctx.host);
+  const View mean = encoder_->encode(cpu, tokens);
+  // The columns are mean, speaker and prompt.
+  const View given = ctx.host.take({frames, 3 * m}, DType::kF32);
   std::vector<float> noise(static_cast<size_t>(m * frames));  // [M, T]
   torch_randn(kGlmNoiseSeed, noise);
-  // The columns are x, mean, speaker and prompt. Without conditions, all but x are zero.
-  std::fill_n(x.f32(), x.count(), 0.f);
+  const View start = ctx.host.take({frames, m}, DType::kF32);
   for (int64_t f = 0; f < frames; ++f) {
-    float* row = x.f32() + f * width;
-    std::copy_n(mean.f32() + f * m, m, row + m);
-    std::copy_n(voice_.f32(), m, row + 2 * m);
-    if (f < known) std::copy_n(prompt.data() + f * m, m, row + 3 * m);
-    for (int64_t c = 0; c < m; ++c) out.f32()[f * m + c] = noise[c * frames + f];
-  }
-  for (int64_t s = 0; s < config_.steps; ++s) {
-    for (int64_t f = 0; f < frames; ++f) {
-      std::copy_n(out.f32() + f * m, m, x.f32() + f * width);
-      std::copy_n(out.f32() + f * m, m, x.f32() + (frames + f) * width);
+    float* to = std::copy_n(mean.f32() + f * m, m, given.f32() + f * 3 * m);
+    to = std::copy_n(voice_.f32(), m, to);
+    if (f < known) {
+      std::copy_n(prompt.data() + f * m, m, to);
+    } else {
+      std::fill_n(to, m, 0.f);
     }
+    for (int64_t c = 0; c < m; ++c) start.f32()[f * m + c] = noise[c * frames + f];
+  }
+  const View x = ctx.arena.take({2 * frames, width}, DType::kF32);
+  const View slope = ctx.arena.take({2 * frames, m}, DType::kF32), first = slope.slice(0, frames);
+  const View out = ctx.arena.take({frames, m}, DType::kF32);
+  fill_zeros(ctx, x);  // without conditions, all columns but those of `out` are zero
+  copy_columns(ctx, upload(ctx, given), m, x.slice(0, frames));
+  store(ctx, {start.f32(), static_cast<size_t>(start.count())}, out);
+  for (int64_t s = 0; s < config_.steps; ++s) {
+    copy_columns(ctx, out, 0, x.slice(0, frames));
+    copy_columns(ctx, out, 0, x.slice(frames, 2 * frames));
     unet_->run(ctx, s, x, slope);
     const float g = config_.guidance;
-    for (int64_t i = 0; i < frames * m; ++i) {
-      const float direction = (1 + g) * slope.f32()[i] - g * slope.f32()[frames * m + i];
-      out.f32()[i] += schedule_.deltas[s] * direction;
-    }
+    weighted_sum(ctx, 1 + g, first, -g, slope.slice(frames, 2 * frames), first);
+    weighted_sum(ctx, 1, out, schedule_.deltas[static_cast<size_t>(s)], first, out);
   }
-  return out.slice(known, frames);
+  fetch(ctx, out.slice(known, frames), {mel.f32(), static_cast<size_t>(mel.count())});
+  synchronize(ctx);
+  return mel;
 }
 
 }  // namespace syrinx

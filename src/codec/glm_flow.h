@@ -23,9 +23,12 @@ class GlmFlow {
 
   const GlmFlowConfig& config() const { return config_; }
   /// Computes the mel of all tokens of an answer so far, without the frames of the prompt. tokens
-  /// [N] in [0, vocab), which yield T frames; prompt [P, M], P < T. Returns [T - P, M] in the
-  /// arena.
+  /// [N] in [0, vocab), which yield T frames; prompt [P, M], P < T. Returns [T - P, M] in ctx.host.
   View run(StepContext& ctx, std::span<const int32_t> tokens, std::span<const float> prompt) const;
+  /// Moves the estimator, which is most of the work, to a GPU. The context of run() must then be of
+  /// the GPU.
+  void move_to(Device device) { unet_->move_to(device); }
+  Device device() const { return unet_->device(); }
   size_t bytes() const { return encoder_->bytes() + unet_->bytes(); }
 
  private:

@@ -1,9 +1,8 @@
 // Functions that the encoder and the estimator of GLM-4-Voice's flow share.
 #pragma once
 
-#include <algorithm>
-
 #include "kernels/conv.h"
+#include "kernels/copy.h"
 #include "nn/layers.h"
 
 namespace syrinx {
@@ -21,12 +20,16 @@ inline PackedConv1d load_three_taps(const Weights& w, int64_t out, int64_t in, W
 inline View with_borders(StepContext& ctx, const View& x, int64_t count) {
   const int64_t rows = x.shape[0] / count, width = x.shape[1];
   const View out = ctx.arena.take({count * (rows + 2), width}, DType::kF32);
+  const Arena::Mark mark(ctx.host);
+  const std::span<CopySpan> copies = take_array<CopySpan>(ctx, 3 * count);
   float* to = out.f32();
   for (int64_t i = 0; i < count; ++i) {
-    to = std::fill_n(to, width, 0.f);
-    to = std::copy_n(x.f32() + i * rows * width, rows * width, to);
-    to = std::fill_n(to, width, 0.f);
+    copies[3 * i] = {nullptr, to, width};
+    copies[3 * i + 1] = {x.f32() + i * rows * width, to + width, rows * width};
+    copies[3 * i + 2] = {nullptr, to + (rows + 1) * width, width};
+    to += (rows + 2) * width;
   }
+  copy_spans(ctx, copies);
   return out;
 }
 

@@ -13,13 +13,9 @@ constexpr int64_t kUnetGroups = 8;  // groups of the norms, as in Matcha-TTS
 constexpr int64_t kUnetUpTaps = 4;
 
 View columns_beside(StepContext& ctx, const View& a, const View& b) {
-  const int64_t rows = a.shape[0], left = a.shape[1], right = b.shape[1];
-  const View out = ctx.arena.take({rows, left + right}, DType::kF32);
-  float* to = out.f32();
-  for (int64_t i = 0; i < rows; ++i) {
-    to = std::copy_n(a.f32() + i * left, left, to);
-    to = std::copy_n(b.f32() + i * right, right, to);
-  }
+  const View out = ctx.arena.take({a.shape[0], a.shape[1] + b.shape[1]}, DType::kF32);
+  copy_columns(ctx, a, 0, out);
+  copy_columns(ctx, b, a.shape[1], out);
   return out;
 }
 
@@ -28,10 +24,7 @@ View columns_beside(StepContext& ctx, const View& a, const View& b) {
 struct GlmUnet::Level {
   int64_t frames = 0;
   KvPool pool;
-  std::span<int32_t> row_begin, kv_len, pages;
-  Ragged ragged() const {
-    return {row_begin, kv_len, pages, static_cast<int>(std::ssize(pages) / kBranches)};
-  }
+  Ragged ragged;
 };
 
 GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, const FlowSchedule& schedule,
@@ -86,15 +79,16 @@ GlmUnet::Level GlmUnet::level(StepContext& ctx, int64_t frames) const {
   const int64_t pages = kBranches * KvPool::pages_for(frames);
   const View memory =
       ctx.arena.take({pages * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
-  Level level{frames, KvPool(spec, pages, memory), take_array<int32_t>(ctx, kBranches + 1),
-              take_array<int32_t>(ctx, kBranches), take_array<int32_t>(ctx, pages)};
-  std::iota(level.pages.begin(), level.pages.end(), 0);
+  const auto row_begin = take_array<int32_t>(ctx, kBranches + 1);
+  const auto kv_len = take_array<int32_t>(ctx, kBranches), table = take_array<int32_t>(ctx, pages);
+  std::iota(table.begin(), table.end(), 0);
   for (int64_t b = 0; b < kBranches; ++b) {
-    level.row_begin[b + 1] = static_cast<int32_t>((b + 1) * frames);
-    level.kv_len[b] = static_cast<int32_t>(frames);
+    row_begin[b + 1] = static_cast<int32_t>((b + 1) * frames);
+    kv_len[b] = static_cast<int32_t>(frames);
   }
-  level.row_begin[0] = 0;
-  return level;
+  row_begin[0] = 0;
+  const Ragged ragged{row_begin, kv_len, table, static_cast<int>(pages / kBranches)};
+  return {frames, KvPool(spec, pages, memory), resident(ctx, ragged)};
 }
 
 View GlmUnet::run_half(StepContext& ctx, const Half& half, const View& x) const {
@@ -118,7 +112,7 @@ void GlmUnet::transform(StepContext& ctx, const MatchaBlock& block, const Level&
   block.before_attention(ctx, x, normed);
   linear(ctx, block.qkv, normed, qkv);
   write_and_attend(ctx, {qkv, 0, heads, dim}, {qkv, inner, heads, dim},
-                   {qkv, 2 * inner, heads, dim}, level.pool, 0, level.ragged(),
+                   {qkv, 2 * inner, heads, dim}, level.pool, 0, level.ragged,
                    {1.f / std::sqrt(static_cast<float>(dim)), 0, false}, mixed);
   linear_add(ctx, block.out, mixed, x);
   block.run_mlp(ctx, x);
@@ -150,7 +144,7 @@ View GlmUnet::up(StepContext& ctx, const View& x, int64_t frames) const {
   const View all = ctx.arena.take({2 * rows + 2, width}, DType::kF32);
   for (int64_t b = 0; b < kBranches; ++b) {
     conv_transpose1d(ctx, double_, bordered.slice(b * (rows + 2), (b + 1) * (rows + 2)), all);
-    std::copy_n(all.f32() + width, frames * width, out.f32() + b * frames * width);
+    copy(ctx, all.slice(1, frames + 1), out.slice(b * frames, (b + 1) * frames));
   }
   return out;
 }
@@ -176,6 +170,21 @@ void GlmUnet::run(StepContext& ctx, int64_t step, const View& input, const View&
   x = run_section(ctx, up_, step, outer, columns_beside(ctx, x, skip));
   x = convolve(last_conv_, x, frames, 1);
   linear(ctx, out_, run_half(ctx, last_, x), out);
+}
+
+void GlmUnet::Half::move_to(Device device) {
+  conv = conv.on_device(device);
+  norm.move_to(device);
+}
+
+void GlmUnet::Section::move_to(Device device) {
+  syrinx::move_to(device, first, second, residual, time, blocks);
+}
+
+void GlmUnet::move_to(Device device) {
+  syrinx::move_to(device, down_, inner_down_, inner_up_, up_, middle_, last_, out_);
+  for (PackedConv1d* conv : {&halve_, &inner_conv_, &last_conv_}) *conv = conv->on_device(device);
+  double_ = double_.on_device(device);
 }
 
 size_t GlmUnet::bytes() const {

@@ -29,12 +29,16 @@ class GlmUnet {
   int64_t in() const { return 4 * config_.mel; }
   /// Computes the flow's velocity at step `step`: x [B * T, in()] -> out [B * T, mel].
   void run(StepContext& ctx, int64_t step, const View& x, const View& out) const;
+  /// Moves the weights to a GPU; the contexts and inputs of run() must then be there.
+  void move_to(Device device);
+  Device device() const { return out_.device(); }
   size_t bytes() const;
 
  private:
   struct Half {
     PackedConv1d conv;
     GroupNorm norm;
+    void move_to(Device device);
   };
   /// A resnet and transformer blocks.
   struct Section {
@@ -42,6 +46,7 @@ class GlmUnet {
     PackedLinear residual;
     Tensor time;  // [steps, C]: what the resnet adds at each step's time
     std::vector<MatchaBlock> blocks;
+    void move_to(Device device);
   };
   /// Frames of one level, with the buffers of keys and values during a layer.
   struct Level;

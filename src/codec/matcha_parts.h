@@ -15,6 +15,9 @@ struct MatchaBlock {
   MatchaBlock(const Weights& weights, int64_t channels, int64_t inner, WeightType type);
   /// Adds the output of the MLP, the block's second half, to x [rows, C].
   void run_mlp(StepContext& ctx, const View& x) const;
+  void move_to(Device device) {
+    syrinx::move_to(device, before_attention, before_mlp, qkv, out, up, down);
+  }
   size_t bytes() const { return qkv.bytes() + out.bytes() + up.bytes() + down.bytes(); }
 
   LayerNorm before_attention, before_mlp;

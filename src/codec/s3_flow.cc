@@ -5,9 +5,19 @@
 
 #include "codec/dit_estimator.h"
 #include "codec/s3_flow_estimator.h"
+#include "kernels/copy.h"
+#include "kernels/solver.h"
+#include "nn/stream_pass.h"
 #include "tensor/absent.h"
 
 namespace syrinx {
+namespace {
+
+// Most frames of the chunks that a GPU computes at once; limits the scratch memory (some 40 KB a
+// frame).
+constexpr int64_t kSolvedFrames = 1024;
+
+}  // namespace
 
 S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType type,
                int64_t max_frames)
@@ -87,7 +97,9 @@ S3FlowState S3Flow::open_whole(StepContext& ctx, const std::shared_ptr<const S3F
   encoder_->drop_waiting(state.encoder_);
   state.tokens_ = count;
   std::vector<float> none;
-  encode_and_solve(ctx, count, noise, state, none);
+  const S3FlowJob job{{}, false, noise, &state, &none};
+  const Due due{&job, count};
+  encode_and_solve(ctx, {&due, 1});
   return state;
 }
 
@@ -100,17 +112,39 @@ int64_t S3Flow::certain(int64_t tokens) const {
   return std::max<int64_t>(0, tokens - config_.lookahead) / config_.chunk * config_.chunk;
 }
 
+/// Returns the number of tokens in the next chunk; 0 if more tokens must arrive first.
+int64_t S3Flow::ready_tokens(const S3FlowJob& job) const {
+  const int64_t there = job.state->encoder_.ready.rows();
+  const bool rest = job.last && there <= config_.longest_chunk();
+  const int64_t ready = rest ? there : std::min(there, config_.chunk);
+  return ready < config_.chunk && !job.last ? 0 : ready;
+}
+
+void S3Flow::run(StepContext& ctx, std::span<const S3FlowJob> jobs) const {
+  for (const S3FlowJob& job : jobs) {
+    encoder_->push(ctx, job.tokens, job.last, job.state->encoder_);
+    job.state->tokens_ += std::ssize(job.tokens);
+  }
+  const int64_t most = device() == Device::kCpu ? 0 : kSolvedFrames;
+  std::vector<Due> due;
+  do {
+    due.clear();
+    int64_t frames = 0;
+    for (const S3FlowJob& job : jobs) {
+      const int64_t tokens = ready_tokens(job);
+      frames += tokens * config_.ratio;
+      if (tokens == 0) continue;
+      if (!due.empty() && frames > most) break;
+      due.push_back({&job, tokens});
+    }
+    if (!due.empty()) encode_and_solve(ctx, due);
+  } while (!due.empty());
+}
+
 void S3Flow::run(StepContext& ctx, std::span<const int32_t> tokens, bool last,
                  const S3FlowNoise& noise, S3FlowState& state, std::vector<float>& mel) const {
-  encoder_->push(ctx, tokens, last, state.encoder_);
-  state.tokens_ += static_cast<int64_t>(tokens.size());
-  for (;;) {
-    const int64_t there = state.encoder_.ready.rows();
-    const bool rest = last && there <= config_.longest_chunk();
-    const int64_t ready = rest ? there : std::min(there, config_.chunk);
-    if (ready == 0 || (ready < config_.chunk && !last)) return;
-    encode_and_solve(ctx, ready, noise, state, mel);
-  }
+  const S3FlowJob job{tokens, last, noise, &state, &mel};
+  run(ctx, {&job, 1});
 }
 
 void S3Flow::whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice,
@@ -121,56 +155,84 @@ void S3Flow::whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& v
   const auto count = static_cast<int64_t>(all.size());
   S3FlowState state(voice, encoder_->open(count), estimator_->open(true));
   encoder_->push(ctx, all, true, state.encoder_);
-  encode_and_solve(ctx, count, noise, state, mel);
+  const S3FlowJob job{{}, true, noise, &state, &mel};
+  const Due due{&job, count};
+  encode_and_solve(ctx, {&due, 1});
 }
 
-/// Encodes the next `tokens` ready tokens as one chunk, and computes their mel frames.
-void S3Flow::encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNoise& noise,
-                              S3FlowState& state, std::vector<float>& mel) const {
-  Arena::Mark mark(ctx.arena);
-  const View mean = encoder_->encode(ctx, tokens, state.encoder_);
-  const View out = ctx.arena.take(mean.shape, DType::kF32);
-  const int64_t before = state.estimator_.frames;
-  const int64_t prompt = static_cast<int64_t>(state.voice_->tokens.size()) * config_.ratio;
-  solve(ctx, mean, noise, state, out);
-  const int64_t skip = std::clamp<int64_t>(prompt - before, 0, mean.shape[0]);
-  mel.insert(mel.end(), out.f32() + skip * config_.mel, out.f32() + out.count());
+/// Encodes the chunks, computes their mel frames from noise, and appends them to the jobs' mels.
+void S3Flow::encode_and_solve(StepContext& ctx, std::span<const Due> due) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t m = config_.mel, branches = config_.branches();
+  std::vector<FlowEstimator::Job> jobs;
+  int64_t frames = 0;
+  for (const Due& each : due) {
+    jobs.push_back({&each.job->state->estimator_, each.tokens * config_.ratio});
+    frames += jobs.back().frames;
+  }
+  const View given = ctx.host.take({frames, 2 * m}, DType::kF32);
+  const View noise = ctx.host.take({frames, m}, DType::kF32);
+  const View x = take_rows(ctx, branches * frames, estimator_->in());
+  const View out = take_rows(ctx, frames, m);
+  fill_zeros(ctx, x);
+  int64_t at = 0;
+  for (size_t i = 0; i < due.size(); at += jobs[i++].frames) {
+    const Arena::Mark inner(ctx.arena);
+    const int64_t end = at + jobs[i].frames;
+    const View mean = encoder_->encode(ctx, due[i].tokens, due[i].job->state->encoder_);
+    copy_columns(ctx, mean, m, x.slice(at, end));
+    give(due[i], given.slice(at, end), noise.slice(at, end));
+  }
+  copy_columns(ctx, upload(ctx, given), 2 * m, x.slice(0, frames));
+  store(ctx, {noise.f32(), static_cast<size_t>(noise.count())}, out);
+  FlowEstimator::Chunks chunks = estimator_->begin(ctx, jobs);
+  solve(ctx, chunks, x, out);
+  at = 0;
+  for (size_t i = 0; i < due.size(); at += jobs[i++].frames) {
+    const S3FlowState& state = *due[i].job->state;
+    const int64_t prompt = std::ssize(state.voice_->tokens) * config_.ratio;
+    const int64_t skip = std::clamp<int64_t>(prompt - state.estimator_.frames, 0, jobs[i].frames);
+    std::vector<float>& mel = *due[i].job->mel;
+    const auto count = static_cast<size_t>((jobs[i].frames - skip) * m);
+    mel.resize(mel.size() + count);
+    fetch(ctx, out.slice(at + skip, at + jobs[i].frames), std::span(mel).last(count));
+  }
+  estimator_->end(ctx, chunks);
 }
 
-/// Computes the mel of the next chunk from noise, by Euler's method. out [F, M].
-void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise, S3FlowState& state,
-                   const View& out) const {
-  const int64_t frames = mean.shape[0], m = config_.mel, width = estimator_->in();
-  const int64_t before = state.estimator_.frames;
-  const int64_t branches = config_.branches();
-  const View x = ctx.arena.take({branches * frames, width}, DType::kF32);
-  const View slope = ctx.arena.take({branches * frames, m}, DType::kF32);
+/// Writes what a chunk's frames are computed from beside the mean, in host memory: speaker and
+/// prompt to `given` [F, 2 M], and noise [F, M].
+void S3Flow::give(const Due& due, const View& given, const View& noise) const {
+  const S3FlowState& state = *due.job->state;
   const S3FlowVoice& voice = *state.voice_;
+  const int64_t m = config_.mel, before = state.estimator_.frames;
   const int64_t prompt = voice.mel.view().count() / m;
-  // The columns are x, mean, speaker and prompt. Without conditions, all but x are zero.
-  std::fill_n(x.f32(), x.count(), 0.f);
-  for (int64_t f = 0; f < frames; ++f) {
-    float* row = x.f32() + f * width;
-    std::copy_n(mean.f32() + f * m, m, row + m);
-    std::copy_n(voice.speaker.f32(), m, row + 2 * m);
-    if (before + f < prompt) std::copy_n(voice.mel.f32() + (before + f) * m, m, row + 3 * m);
-    noise(before + f, {out.f32() + f * m, static_cast<size_t>(m)});
+  for (int64_t f = 0; f < given.shape[0]; ++f) {
+    float* to = std::copy_n(voice.speaker.f32(), m, given.f32() + f * 2 * m);
+    if (before + f < prompt) {
+      std::copy_n(voice.mel.f32() + (before + f) * m, m, to);
+    } else {
+      std::fill_n(to, m, 0.f);
+    }
+    due.job->noise(before + f, {noise.f32() + f * m, static_cast<size_t>(m)});
   }
-  estimator_->begin(frames, state.estimator_);
+}
+
+/// Leads `out` [F, M] from noise to mel, by Euler's method. x: the estimator's input for all
+/// branches, without the columns of `out`. Without conditions, all other columns are zero.
+void S3Flow::solve(StepContext& ctx, const FlowEstimator::Chunks& chunks, const View& x,
+                   const View& out) const {
+  const int64_t frames = out.shape[0];
+  const View slope = take_rows(ctx, x.shape[0], config_.mel), first = slope.slice(0, frames);
   for (int64_t s = 0; s < config_.steps; ++s) {
-    for (int64_t row = 0; row < branches * frames; ++row) {
-      std::copy_n(out.f32() + row % frames * m, m, x.f32() + row * width);
-    }
-    estimator_->run(ctx, s, x, state.estimator_, slope);
+    for (int64_t b = 0; b < config_.branches(); ++b)
+      copy_columns(ctx, out, 0, x.slice(b * frames, (b + 1) * frames));
+    estimator_->run(ctx, chunks, s, x, slope);
     const float g = config_.guidance;
-    for (int64_t i = 0; i < frames * m; ++i) {
-      const float conditioned = slope.f32()[i];
-      const float direction =
-          branches == 1 ? conditioned : (1 + g) * conditioned - g * slope.f32()[frames * m + i];
-      out.f32()[i] += schedule_.deltas[s] * direction;
-    }
+    if (config_.branches() == 2)
+      weighted_sum(ctx, 1 + g, first, -g, slope.slice(frames, 2 * frames), first);
+    weighted_sum(ctx, 1, out, schedule_.deltas[static_cast<size_t>(s)], first, out);
   }
-  estimator_->end(frames, state.estimator_);
 }
 
 size_t S3Flow::bytes_per_second() const {

@@ -52,6 +52,15 @@ class S3FlowState {
   int64_t tokens_ = 0;
 };
 
+/// The next tokens of a stream, in [0, vocab).
+struct S3FlowJob {
+  std::span<const int32_t> tokens;
+  bool last = false;  ///< no tokens follow
+  S3FlowNoise noise;
+  S3FlowState* state = nullptr;
+  std::vector<float>* mel = nullptr;  ///< gets the frames [.., M], without the prompt's frames
+};
+
 /// The encoder and the estimator with their weights, and pages of keys and values for open streams.
 class S3Flow {
  public:
@@ -65,12 +74,20 @@ class S3Flow {
   /// speaker encoder computed.
   std::shared_ptr<const S3FlowVoice> voice(std::vector<int32_t> tokens, Tensor mel,
                                            std::span<const float> speaker) const;
+  /// Moves encoder and estimator to a GPU. The contexts of later calls must be of the GPU. No
+  /// stream may be open.
+  void move_to(Device device) {
+    encoder_->move_to(device);
+    estimator_->move_to(device);
+  }
+  Device device() const { return estimator_->device(); }
   /// Opens a stream that has received its prompt, and computes all whole chunks of the prompt.
   S3FlowState open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
                    const S3FlowNoise& noise) const;
-  /// Processes tokens in [0, vocab), and appends to `mel` the frames [.., M] that are now final,
-  /// without the prompt's frames. `last`: no tokens follow. The call then appends all remaining
-  /// frames.
+  /// Processes the tokens of different streams, and appends the frames that are now final to each
+  /// job's mel; for a stream's last job, all remaining frames. A GPU computes chunks of several
+  /// streams at once.
+  void run(StepContext& ctx, std::span<const S3FlowJob> jobs) const;
   void run(StepContext& ctx, std::span<const int32_t> tokens, bool last, const S3FlowNoise& noise,
            S3FlowState& state, std::vector<float>& mel) const;
   /// Appends the frames of an utterance. Attention covers the whole utterance.
@@ -89,11 +106,17 @@ class S3Flow {
   size_t bytes_per_second() const;
 
  private:
+  /// The next ready tokens of a job's stream, which are one chunk.
+  struct Due {
+    const S3FlowJob* job = nullptr;
+    int64_t tokens = 0;
+  };
   S3FlowState open_whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice,
                          const S3FlowNoise& noise) const;
-  void encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNoise& noise,
-                        S3FlowState& state, std::vector<float>& mel) const;
-  void solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise, S3FlowState& state,
+  int64_t ready_tokens(const S3FlowJob& job) const;
+  void encode_and_solve(StepContext& ctx, std::span<const Due> due) const;
+  void give(const Due& due, const View& given, const View& noise) const;
+  void solve(StepContext& ctx, const FlowEstimator::Chunks& chunks, const View& x,
              const View& out) const;
 
   S3FlowConfig config_;

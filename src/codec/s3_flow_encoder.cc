@@ -4,6 +4,7 @@
 
 #include "codec/s3_flow_parts.h"
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 
 namespace syrinx {
 namespace {
@@ -72,8 +73,8 @@ S3FlowEncoder::State S3FlowEncoder::open(int64_t most) const {
   State state{ahead_.open(),
               back_.open(),
               conformer_ ? conformer_->up.open() : ConvState(),
-              RowQueue(config_.width),
-              RowQueue(config_.width),
+              RowQueue(config_.width, ahead_.device()),
+              RowQueue(config_.width, ahead_.device()),
               {}};
   if (!conformer_) return state;
   const size_t layers = conformer_->layers.size();
@@ -85,7 +86,9 @@ S3FlowEncoder::State S3FlowEncoder::open(int64_t most) const {
 }
 
 S3FlowEncoder::State S3FlowEncoder::State::clone() const {
-  return {ahead.clone(), back.clone(), up.clone(), skip.clone(), ready.clone(), caches};
+  State copy{ahead.clone(), back.clone(), up.clone(), skip.clone(), ready.clone(), {}};
+  for (const RelAttention::Cache& cache : caches) copy.caches.push_back(cache.clone());
+  return copy;
 }
 
 View S3FlowEncoder::embed(StepContext& ctx, const Embed& layer, const View& x) const {
@@ -113,7 +116,7 @@ void S3FlowEncoder::push(StepContext& ctx, std::span<const int32_t> tokens, bool
 
 void S3FlowEncoder::drop_waiting(State& state) const {
   state.ahead = ahead_.open();
-  state.skip = RowQueue(config_.width);
+  state.skip = RowQueue(config_.width, ahead_.device());
 }
 
 void S3FlowEncoder::run(StepContext& ctx, const Layer& layer, const View& x,
@@ -151,10 +154,17 @@ View S3FlowEncoder::encode(StepContext& ctx, int64_t tokens, State& state) const
 View S3FlowEncoder::repeated(StepContext& ctx, const View& x) const {
   const int64_t width = config_.width, frames = x.shape[0] * config_.ratio;
   const View out = take_rows(ctx, frames, width);
-  for (int64_t i = 0; i < frames; ++i) {
-    std::copy_n(x.f32() + i / config_.ratio * width, width, out.f32() + i * width);
-  }
+  // A row of the result is a row of x, `ratio` times.
+  for (int64_t i = 0; i < config_.ratio; ++i)
+    copy_columns(ctx, x, i * width, out.reshape({x.shape[0], config_.ratio * width}));
   return out;
+}
+
+void S3FlowEncoder::move_to(Device device) {
+  syrinx::move_to(device, tokens_, ahead_, back_);
+  if (!conformer_) return;
+  Conformer& c = *conformer_;
+  syrinx::move_to(device, c.embed, c.up_embed, c.up, c.layers, c.up_layers, c.norm, c.out);
 }
 
 size_t S3FlowEncoder::bytes() const {

@@ -40,6 +40,8 @@ class S3FlowEncoder {
   /// Encodes the next `tokens` tokens of state.ready: a whole chunk, the end of a stream, or a
   /// whole utterance. Returns [tokens * ratio, mel] in the arena.
   View encode(StepContext& ctx, int64_t tokens, State& state) const;
+  /// Moves the weights to a GPU; streams opened afterwards have their state there.
+  void move_to(Device device);
   size_t bytes() const;
 
  private:
@@ -47,11 +49,15 @@ class S3FlowEncoder {
     LayerNorm before_attention, before_mlp;
     RelAttention attention;
     PackedLinear up, down;
+    void move_to(Device device) {
+      syrinx::move_to(device, before_attention, before_mlp, attention, up, down);
+    }
   };
   /// Input layer: a linear, a norm and a scale.
   struct Embed {
     PackedLinear linear;
     LayerNorm norm;
+    void move_to(Device device) { syrinx::move_to(device, linear, norm); }
   };
   /// The parts that the plain form of the encoder lacks.
   struct Conformer {

@@ -4,6 +4,7 @@
 
 #include "codec/s3_flow_parts.h"
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 
 namespace syrinx {
 namespace {
@@ -31,11 +32,9 @@ S3FlowEstimator::S3FlowEstimator(const S3FlowConfig& config, const Weights& weig
   section("up_blocks.0", 2 * config.unet.channels, true);
   last_ = load_half(weights.scope("final_block.block"), config.unet.channels, type);
   out_ = load_one_tap(weights.scope("final_proj"), config.mel, config.unet.channels, type);
-  const auto sections = std::ssize(sections_);
   hold({.heads = config.unet.heads,
         .dim = config.unet.head_dim,
-        .layers = sections * config.unet.blocks,
-        .convs = 2 * sections + 3},
+        .layers = std::ssize(sections_) * config.unet.blocks},
        type, max_frames);
 }
 
@@ -68,18 +67,27 @@ S3FlowEstimator::Section S3FlowEstimator::load_section(const Weights& weights, i
   return section;
 }
 
-S3FlowEstimator::State S3FlowEstimator::open(bool whole) const {
-  State state;
-  state.whole = whole;
-  for (int64_t i = 0; i < config_.steps * config_.branches(); ++i) {
-    for (const Section& section : sections_) {
-      state.convs.push_back(section.resnet.first.conv.open());
-      state.convs.push_back(section.resnet.second.conv.open());
-      if (section.has_conv) state.convs.push_back(section.conv.open());
-    }
-    state.convs.push_back(last_.conv.open());
+std::vector<const CausalConv1d*> S3FlowEstimator::convolutions() const {
+  std::vector<const CausalConv1d*> all;
+  for (const Section& section : sections_) {
+    all.push_back(&section.resnet.first.conv);
+    all.push_back(&section.resnet.second.conv);
+    if (section.has_conv) all.push_back(&section.conv);
   }
-  return state;
+  all.push_back(&last_.conv);
+  return all;
+}
+
+void S3FlowEstimator::move_weights(Device device) {
+  const auto move = [&](Half& half) { syrinx::move_to(device, half.conv, half.norm); };
+  for (Section& s : sections_) {
+    move(s.resnet.first);
+    move(s.resnet.second);
+    syrinx::move_to(device, s.resnet.residual, s.resnet.time, s.blocks);
+    if (s.has_conv) s.conv.move_to(device);
+  }
+  move(last_);
+  syrinx::move_to(device, out_);
 }
 
 View S3FlowEstimator::run_half(StepContext& ctx, const Half& half, Call& call,
@@ -129,22 +137,20 @@ View S3FlowEstimator::run_section(StepContext& ctx, const Section& section, Call
   return convolved;
 }
 
-void S3FlowEstimator::run(StepContext& ctx, int64_t step, const View& input, State& state,
+void S3FlowEstimator::run(StepContext& ctx, const Chunks& chunks, int64_t step, const View& input,
                           const View& out) const {
   Arena::Mark mark(ctx.arena);
   const int64_t rows = input.shape[0], channels = config_.unet.channels;
   expect_shape("s3_flow estimator", input, {rows, in()});
-  Call call{state, step, rows / config_.branches()};
+  Call call{chunks, step};
   View skip;
   View x = run_section(ctx, sections_.front(), call, input, &skip);
   for (size_t i = 1; i + 1 < sections_.size(); ++i) {
     x = run_section(ctx, sections_[i], call, x, nullptr);
   }
   const View both = take_rows(ctx, rows, 2 * channels);
-  for (int64_t i = 0; i < rows; ++i) {
-    std::copy_n(x.f32() + i * channels, channels, both.f32() + i * 2 * channels);
-    std::copy_n(skip.f32() + i * channels, channels, both.f32() + (i * 2 + 1) * channels);
-  }
+  copy_columns(ctx, x, 0, both);
+  copy_columns(ctx, skip, channels, both);
   x = run_section(ctx, sections_.back(), call, both, nullptr);
   linear(ctx, out_, run_half(ctx, last_, call, x), out);
 }

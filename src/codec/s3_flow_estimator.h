@@ -18,8 +18,7 @@ class S3FlowEstimator : public FlowEstimator {
   S3FlowEstimator(const S3FlowConfig& config, const Weights& weights, const FlowSchedule& schedule,
                   WeightType type, int64_t max_frames);
 
-  State open(bool whole = false) const override;
-  void run(StepContext& ctx, int64_t step, const View& x, State& state,
+  void run(StepContext& ctx, const Chunks& chunks, int64_t step, const View& x,
            const View& out) const override;
   size_t bytes() const override;
 
@@ -40,6 +39,8 @@ class S3FlowEstimator : public FlowEstimator {
     bool has_conv = false;
   };
 
+  std::vector<const CausalConv1d*> convolutions() const override;
+  void move_weights(Device device) override;
   Half load_half(const Weights& weights, int64_t in, WeightType type) const;
   Section load_section(const Weights& weights, int64_t in, bool conv, const View& time,
                        WeightType type) const;

@@ -4,9 +4,17 @@
 
 namespace syrinx {
 
-S3FlowPages::S3FlowPages(const KvSpec& spec, int64_t slots, int64_t groups)
-    : spec_(spec), slots_(slots), pool_(spec, slots * groups) {
+S3FlowPages::S3FlowPages(const KvSpec& spec, int64_t slots, int64_t groups, Device device)
+    : spec_(spec), slots_(slots), groups_(groups) {
   SYRINX_CHECK(spec.layers == 1, "[s3_flow_pages] pages must have one layer, got ", spec.layers);
+  const int64_t pages = slots * groups;
+  if (device == Device::kCpu) {
+    pool_ = KvPool(spec, pages);
+  } else {
+    const int64_t bytes = groups * static_cast<int64_t>(group_bytes());
+    memory_ = GrowingMemory::reserve(device, static_cast<size_t>(bytes));
+    pool_ = KvPool(spec, pages, View{memory_->begin(), DType::kU8, {bytes}, device});
+  }
   for (int64_t i = 0; i < groups; ++i) free_.push(static_cast<int32_t>(i));
 }
 
@@ -14,6 +22,7 @@ S3FlowPages::Group S3FlowPages::take() {
   const std::lock_guard lock(mutex_);
   SYRINX_CHECK(!free_.empty(), "[s3_flow_pages] all groups of pages are in use");
   const int32_t group = free_.top();
+  if (memory_) memory_->grow((static_cast<size_t>(group) + 1) * group_bytes());
   auto* held = new int32_t(group);
   free_.pop();
   return Group(held, [self = shared_from_this()](const int32_t* number) {
@@ -31,25 +40,30 @@ void S3FlowPages::own(Group& group) {
   if (group.use_count() == 1) return;
   const Group copy = take();
   // The pool has one layer, so the pages of a group are contiguous.
-  std::memcpy(pool_.keys(0, *copy * slots_, 0), pool_.keys(0, *group * slots_, 0), group_bytes());
+  const auto bytes = static_cast<int64_t>(group_bytes());
+  const View from{pool_.keys(0, *group * slots_, 0), DType::kU8, {bytes}, device()};
+  const View to{pool_.keys(0, *copy * slots_, 0), DType::kU8, {bytes}, device()};
+  if (device() == Device::kCpu) {
+    std::memcpy(to.data, from.data, from.bytes());
+  } else {
+    device_copy(from, to);
+  }
   group = copy;
 }
 
-void S3FlowPages::copy_row(const Group& from, int64_t row, const Group& to, int64_t to_row) {
-  const size_t size = spec_.dtype == DType::kF32 ? 4 : 2;  // pages of 8 bits do not occur
-  const auto dim = static_cast<size_t>(spec_.head_dim), rows = size_t{KvPool::kPageRows};
-  const auto in = static_cast<size_t>(row), out = static_cast<size_t>(to_row);
-  for (int64_t slot = 0; slot < slots_; ++slot) {
-    for (int head = 0; head < spec_.kv_heads; ++head) {
-      const int64_t a = *from * slots_ + slot, b = *to * slots_ + slot;
-      const char* keys = static_cast<const char*>(pool_.keys(0, a, head)) + in * size;
-      char* to_keys = static_cast<char*>(pool_.keys(0, b, head)) + out * size;
-      for (size_t d = 0; d < dim; ++d)
-        std::memcpy(to_keys + d * rows * size, keys + d * rows * size, size);
-      std::memcpy(static_cast<char*>(pool_.values(0, b, head)) + out * dim * size,
-                  static_cast<const char*>(pool_.values(0, a, head)) + in * dim * size, dim * size);
-    }
+void S3FlowPages::copy_rows(StepContext& ctx, std::span<const RowCopy> copies) const {
+  std::vector<CachedRowCopy> rows;
+  for (const RowCopy& c : copies) {
+    rows.push_back({**c.from.group * slots_, **c.to.group * slots_,
+                    static_cast<int32_t>(c.from.number), static_cast<int32_t>(c.to.number)});
   }
+  copy_cached_rows(ctx, rows, slots_, pool_);
+}
+
+KvPool S3FlowPages::pool_from(int64_t slot) const {
+  const int64_t pages = pool_.pages() - slot;
+  const auto bytes = pages * static_cast<int64_t>(KvPool::page_bytes(spec_));
+  return {spec_, pages, View{pool_.keys(0, slot, 0), DType::kU8, {bytes}, device()}};
 }
 
 }  // namespace syrinx

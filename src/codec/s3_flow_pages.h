@@ -7,9 +7,11 @@
 #include <memory>
 #include <mutex>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "kernels/attention.h"
+#include "tensor/device.h"
 
 namespace syrinx {
 
@@ -17,26 +19,42 @@ class S3FlowPages : public std::enable_shared_from_this<S3FlowPages> {
  public:
   /// `slots`: number of pages in a group. `groups`: limit of groups. Address space is reserved for
   /// all groups. Memory is used for the largest number of groups that were ever in use together.
-  S3FlowPages(const KvSpec& spec, int64_t slots, int64_t groups);
+  S3FlowPages(const KvSpec& spec, int64_t slots, int64_t groups, Device device = Device::kCpu);
 
   /// The number of a group. Destroying the last copy releases the group. A Group keeps its
-  /// S3FlowPages alive.
+  /// S3FlowPages alive. No kernel may be using a released group.
   using Group = std::shared_ptr<const int32_t>;
-  /// Returns an unused group. Throws InternalError if all groups are in use.
+  /// Returns an unused group. Throws InternalError if all groups are in use, and LoadError if a GPU
+  /// lacks the memory for one more.
   Group take();
-  /// Makes `group` exclusive to its stream: replaces it by a copy if other streams share it.
+  /// Makes `group` exclusive to its stream: replaces it by a copy if other streams share it. No
+  /// kernel may be writing it.
   void own(Group& group);
-  /// Copies the keys and values of one row in all pages of a group. `to` must not be shared.
-  void copy_row(const Group& from, int64_t row, const Group& to, int64_t to_row);
+  /// A row of a group, by its number.
+  struct Row {
+    const Group* group = nullptr;
+    int64_t number = 0;
+  };
+  /// A copy of a row's keys and values in all pages of its group. No other stream shares `to`.
+  struct RowCopy {
+    Row from, to;
+  };
+  /// Makes the copies; none reads a row that another one writes.
+  void copy_rows(StepContext& ctx, std::span<const RowCopy> copies) const;
 
-  const KvPool& pool() const { return pool_; }
+  /// Returns the pool as seen from page `slot` on: page n of the result is page n + slot.
+  KvPool pool_from(int64_t slot) const;
+  Device device() const { return pool_.device(); }
   int64_t slots() const { return slots_; }
+  int64_t groups() const { return groups_; }
+  const KvSpec& spec() const { return spec_; }
   size_t group_bytes() const { return static_cast<size_t>(slots_) * KvPool::page_bytes(spec_); }
 
  private:
   void give_back(int32_t group);
   KvSpec spec_;
-  int64_t slots_;
+  int64_t slots_, groups_;
+  std::unique_ptr<GrowingMemory> memory_;  // of the pool, on a GPU
   KvPool pool_;
   std::mutex mutex_;
   // The lowest free number is used first, so that memory stays dense.

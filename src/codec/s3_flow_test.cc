@@ -8,7 +8,9 @@
 
 #include "base/worst.h"
 #include "codec/differences.h"
+#include "io/parity_dir.h"
 #include "io/safetensors.h"
+#include "kernels/fixture.h"
 #include "kernels/torch_random.h"
 
 namespace syrinx {
@@ -16,9 +18,7 @@ namespace {
 
 constexpr int64_t kMel = 80;
 
-std::string golden_path(const std::string& name) {
-  return SYRINX_BINARY_DIR "/parity/s3_flow/golden/" + name;
-}
+std::string s3_golden(const std::string& name) { return parity_dir() + "s3_flow/golden/" + name; }
 
 S3FlowConfig small() {
   S3FlowConfig c;
@@ -29,11 +29,13 @@ S3FlowConfig small() {
 }
 
 struct S3FlowFixture {
-  explicit S3FlowFixture(WeightType type = WeightType::kF32)
-      : golden(golden_path("golden.safetensors")),
-        weights(open_weights(golden_path("model.safetensors"))),
-        flow(small(), weights, type, 1024) {
+  explicit S3FlowFixture(WeightType type = WeightType::kF32, Device device = Device::kCpu)
+      : golden(s3_golden("golden.safetensors")),
+        weights(open_weights(s3_golden("model.safetensors"))),
+        flow(small(), weights, type, 1024),
+        bench(2, device) {
     EXPECT_NO_THROW(weights.finish());
+    if (device != Device::kCpu) flow.move_to(device);
   }
 
   std::shared_ptr<const S3FlowVoice> voice(int64_t prompt, int64_t spare = 0) const {
@@ -58,7 +60,7 @@ struct S3FlowFixture {
     for (size_t i = 0; begin < length; ++i) {
       const int64_t end = std::min(begin + pieces[i % pieces.size()], length);
       flow.run(ctx, tokens(begin, end), end == length && !end_alone, noise(), state, mel);
-      arena.reset();
+      reset();
       if (end < length) {
         const int64_t certain = std::max<int64_t>(0, flow.certain(prompt + end) - prompt);
         EXPECT_EQ(static_cast<int64_t>(mel.size()), certain * 2 * kMel) << prompt << "+" << end;
@@ -67,6 +69,10 @@ struct S3FlowFixture {
     }
     if (end_alone) flow.run(ctx, {}, true, noise(), state, mel);
     return mel;
+  }
+  void reset() {
+    bench.back();
+    bench.arena.reset();
   }
   std::vector<float> whole(int64_t prompt, int64_t length) {
     const int64_t all[] = {length};
@@ -84,9 +90,8 @@ struct S3FlowFixture {
   Safetensors golden;
   Weights weights;
   S3Flow flow;
-  ThreadPool pool{2};
-  Arena arena;
-  StepContext ctx{pool, arena};
+  fixture::Bench bench;
+  StepContext& ctx = bench.ctx;
 };
 
 double relative_rms(const std::vector<float>& got, const std::vector<float>& want) {
@@ -120,7 +125,7 @@ TEST(S3Flow, MatchesTheOriginal) {
 
 TEST(S3Flow, AttendsToAllAsTheOriginalDoes) {
   S3FlowFixture f;
-  const Safetensors golden(golden_path("full.safetensors"));
+  const Safetensors golden(s3_golden("full.safetensors"));
   float worst = 0;
   for (const auto& [prompt, length] : {std::pair{0, 6}, {7, 1}, {7, 31}, {18, 12}}) {
     std::vector<float> got;
@@ -142,7 +147,7 @@ TEST(S3Flow, APromptMayEndInTheMiddleOfAToken) {
   EXPECT_EQ(f.flow.spare_frames(*voice), 1);
   std::vector<float> got;
   f.flow.whole(f.ctx, voice, f.tokens(0, 12), f.noise(), got);
-  const Safetensors golden(golden_path("full.safetensors"));
+  const Safetensors golden(s3_golden("full.safetensors"));
   const View want = golden.view("odd.7.12");
   // the first frame belongs to the prompt
   ASSERT_EQ(static_cast<int64_t>(got.size()), want.count() + kMel);
@@ -195,6 +200,45 @@ TEST(S3Flow, StreamsShareTheirPrompt) {
   S3FlowState later = prompt.clone();
   const int64_t all[] = {31};
   EXPECT_TRUE(f.speak(later, 31, all) == want);
+}
+
+class S3FlowSpeaks : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, S3FlowSpeaks, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+/// Two chunks: the emulation takes seconds for each.
+TEST_P(S3FlowSpeaks, AsTheOriginalWholeOrInPieces) {
+  S3FlowFixture f(WeightType::kF32, GetParam());
+  const std::vector<float> got = f.whole(0, 6);
+  const int64_t pieces[] = {2, 3, 1};
+  S3FlowState state = f.open(0);
+  EXPECT_TRUE(f.speak(state, 6, pieces, true) == got);
+  std::vector<float> full;
+  f.flow.whole(f.ctx, f.voice(7), f.tokens(0, 1), f.noise(), full);
+  const Safetensors golden(s3_golden("full.safetensors"));
+  const float worst = worse(relative_difference(got, f.golden.view("mel.0.6")),
+                            relative_difference(full, golden.view("full.7.1")));
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
+}
+
+/// Two streams share a prompt whose last page is partly filled; the third has no prompt.
+TEST_P(S3FlowSpeaks, TheSameTogetherAsAlone) {
+  S3FlowFixture f(WeightType::kF32, GetParam());
+  const S3FlowState prompt = f.open(8), none = f.open(0);
+  constexpr int64_t kLengths[] = {2, 3, 6};
+  std::vector<S3FlowState> streams;
+  for (const S3FlowState* from : {&prompt, &prompt, &none}) streams.push_back(from->clone());
+  std::vector<std::vector<float>> mels(3);
+  std::vector<S3FlowJob> jobs;
+  for (size_t i = 0; i < 3; ++i)
+    jobs.push_back({f.tokens(0, kLengths[i]), true, f.noise(), &streams[i], &mels[i]});
+  f.flow.run(f.ctx, jobs);
+  f.reset();
+  for (const size_t i : {1, 2}) {
+    S3FlowState state = (i == 1 ? prompt : none).clone();
+    EXPECT_TRUE(f.speak(state, kLengths[i], std::span(kLengths).subspan(i, 1)) == mels[i]) << i;
+  }
 }
 
 TEST(S3Flow, PagesRunOutAndComeBack) {

@@ -4,10 +4,12 @@
 
 #include <optional>
 
+#include "codec/differences.h"
 #include "codec/hift.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "codec/s3_flow.h"
 #include "codec/step_audio_encoder.h"
+#include "io/parity_dir.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
 #include "kernels/sample.h"
@@ -18,7 +20,7 @@ namespace {
 constexpr int64_t kStepMel = 80;
 
 std::string step_golden(const std::string& name) {
-  return SYRINX_BINARY_DIR "/parity/step_audio2/golden/" + name;
+  return parity_dir() + "step_audio2/golden/" + name;
 }
 
 TEST(StepAudioEncoder, RowsAreTheAuthors) {
@@ -64,15 +66,17 @@ TEST(StepAudioEncoder, RowsAreTheAuthors) {
 
 class StepFlow : public testing::Test {
  protected:
-  StepFlow()
+  explicit StepFlow(Device device = Device::kCpu)
       : golden_(step_golden("decoder.safetensors")),
-        weights_(open_weights(step_golden("checkpoint/token2wav/flow.pt"))) {
+        weights_(open_weights(step_golden("checkpoint/token2wav/flow.pt"))),
+        bench_(2, device) {
     S3FlowConfig c;
     c.vocab = 40, c.width = 16, c.heads = 2, c.ffn = 24, c.layers = 2, c.up_layers = 1;
     c.dit = DitConfig{.depth = 2, .width = 16, .heads = 2, .head_dim = 8, .ffn = 64};
     c.whole_prompt = true;
     c.recent = 100;
     weights_.build([&] { flow_.emplace(c, weights_, WeightType::kF32, 4096); });
+    if (device != Device::kCpu) flow_->move_to(device);
     const View codes = golden_.view("codes");
     codes_.assign(codes.i32(), codes.i32() + codes.count());
   }
@@ -102,6 +106,7 @@ class StepFlow : public testing::Test {
       const int64_t end = std::min(at + step, tokens);
       const bool last = end == tokens && !end_alone;
       flow_->run(bench_.ctx, all.subspan(at, end - at), last, noise_, state, mel);
+      bench_.back();
       bench_.arena.reset();
       if (!last) {
         EXPECT_EQ(std::ssize(mel), flow_->certain(end) * 2 * kStepMel);
@@ -130,7 +135,7 @@ class StepFlow : public testing::Test {
   Weights weights_;
   std::optional<S3Flow> flow_;
   std::vector<int32_t> codes_;
-  fixture::Bench bench_{2};
+  fixture::Bench bench_;
 };
 
 TEST_F(StepFlow, WholeUtterancesAreTheAuthors) {
@@ -191,6 +196,36 @@ TEST_F(StepFlow, StreamsOfOnePromptTakeTurns) {
   }
   EXPECT_EQ(mel, alone);
   EXPECT_NE(other, alone);
+}
+
+class StepFlowSpeaks : public StepFlow, public testing::WithParamInterface<Device> {
+ protected:
+  StepFlowSpeaks() : StepFlow(device_missing(GetParam()).empty() ? GetParam() : Device::kCpu) {}
+  void SetUp() override {
+    if (const std::string why = device_missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, StepFlowSpeaks, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+/// The stream's past is longer than the limit, so rows of a page that it shares move.
+TEST_P(StepFlowSpeaks, AsOnTheCpuWithABoundedPast) {
+  constexpr int64_t kPrompt = 20, kTokens = 28;
+  S3FlowConfig config = flow_->config();
+  config.recent = 20;
+  const Weights weights(open_weights(step_golden("checkpoint/token2wav/flow.pt")));
+  weights.build([&] { flow_.emplace(config, weights, WeightType::kF32, 512); });
+  std::vector<float> want;
+  {
+    fixture::Bench cpu(2);
+    S3FlowState state = flow_->open(cpu.ctx, voice(kPrompt), noise_);
+    flow_->run(cpu.ctx, std::span(codes_).first(kTokens), true, noise_, state, want);
+  }
+  if (GetParam() != Device::kCpu) flow_->move_to(GetParam());
+  const S3FlowState prompt = flow_->open(bench_.ctx, voice(kPrompt), noise_);
+  const std::vector<float> got = go_on(prompt.clone(), kTokens, kTokens, false);
+  EXPECT_LT(relative_difference(got, {want.data(), DType::kF32, {std::ssize(want)}}), 1e-4f);
+  EXPECT_TRUE(go_on(prompt.clone(), kTokens, 9, false) == got);
 }
 
 TEST_F(StepFlow, AStreamsPastIsBounded) {

@@ -149,6 +149,37 @@ void* KvPool::values(int layer, int64_t page, int kv_head) const {
   return static_cast<char*>(keys(layer, page, kv_head)) + head_bytes(spec_) / 2;
 }
 
+void copy_cached_rows(StepContext& ctx, std::span<const CachedRowCopy> copies, int64_t pages,
+                      const KvPool& pool) {
+  const KvSpec& s = pool.spec();
+  SYRINX_CHECK(s.layers == 1 && (s.dtype == DType::kF32 || s.dtype == DType::kF16),
+               "[copy_cached_rows] unsupported pool: ", s.layers, " layers of ",
+               dtype_name(s.dtype));
+  for (const CachedRowCopy& c : copies) {
+    SYRINX_CHECK(c.from >= 0 && c.to >= 0 && std::max(c.from, c.to) + pages <= pool.pages() &&
+                     c.from_row >= 0 && c.to_row >= 0 && std::max(c.from_row, c.to_row) < kRows,
+                 "[copy_cached_rows] row ", c.from_row, " of page ", c.from, " or row ", c.to_row,
+                 " of page ", c.to, " does not exist");
+  }
+  if (pool.device() == Device::kCuda) return cuda::copy_cached_rows(ctx, copies, pages, pool);
+  const size_t size = dtype_size(s.dtype), rows = size_t{kRows};
+  const auto dim = static_cast<size_t>(s.head_dim);
+  for (const CachedRowCopy& c : copies) {
+    const auto in = static_cast<size_t>(c.from_row), out = static_cast<size_t>(c.to_row);
+    for (int64_t page = 0; page < pages; ++page) {
+      for (int head = 0; head < s.kv_heads; ++head) {
+        const char* keys = static_cast<const char*>(pool.keys(0, c.from + page, head)) + in * size;
+        char* to_keys = static_cast<char*>(pool.keys(0, c.to + page, head)) + out * size;
+        for (size_t d = 0; d < dim; ++d)
+          std::memcpy(to_keys + d * rows * size, keys + d * rows * size, size);
+        std::memcpy(static_cast<char*>(pool.values(0, c.to + page, head)) + out * dim * size,
+                    static_cast<const char*>(pool.values(0, c.from + page, head)) + in * dim * size,
+                    dim * size);
+      }
+    }
+  }
+}
+
 Ragged resident(StepContext& ctx, const Ragged& ragged) {
   Ragged out = ragged;
   if (ctx.device == Device::kCuda) out.on_device = cuda::upload_ragged(ctx, ragged);

@@ -72,6 +72,17 @@ class KvPool {
   char* memory_ = nullptr;
 };
 
+/// Rows of `pages` consecutive pages from `from` on, which are copied to the same number of pages
+/// from `to` on: in each page row `from_row` to row `to_row`, in all heads.
+struct CachedRowCopy {
+  int64_t from = 0, to = 0;
+  int32_t from_row = 0, to_row = 0;
+};
+/// Makes the copies in any order: none may read or write what another one writes. The pool has one
+/// layer of f32 or f16.
+void copy_cached_rows(StepContext& ctx, std::span<const CachedRowCopy> copies, int64_t pages,
+                      const KvPool& pool);
+
 /// A batch of sequences with different numbers of rows. Borrows its arrays for one call. Sequence b
 /// has the rows [row_begin[b], row_begin[b + 1]) of the batch. They are its last positions, up to
 /// kv_len[b] - 1. Position p is in page (p / kPageRows) % max_pages of row b of the page table.

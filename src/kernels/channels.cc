@@ -83,6 +83,39 @@ void normalising_scale(StepContext& ctx, const View& x, const View& gain, const 
   }
 }
 
+void group_norm(StepContext& ctx, const View& x, const View& weight, const View& bias,
+                int64_t groups, float eps) {
+  const int64_t rows = x.shape[0], channels = weight.count();
+  expect_shape("group_norm", x, {rows, channels});
+  expect_shape("group_norm", bias, {channels});
+  SYRINX_CHECK(groups > 0 && channels % groups == 0, "[group_norm] ", groups,
+               " groups cannot divide ", channels, " channels");
+  if (rows == 0) return;
+  if (x.device == Device::kCuda) return cuda::group_norm(ctx, x, weight, bias, groups, eps);
+  const int64_t each = channels / groups;
+  float* to = x.f32();
+  const float *w = weight.f32(), *b = bias.f32();
+  const auto count = static_cast<double>(rows * each);
+  ctx.pool.parallel_for(groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t group = begin; group < end; ++group) {
+      double sum = 0, power = 0;
+      const auto over = [&](auto&& take) {
+        for (int64_t t = 0; t < rows; ++t) {
+          float* row = to + t * channels + group * each;
+          for (int64_t c = 0; c < each; ++c) take(row[c], group * each + c);
+        }
+      };
+      over([&](float value, int64_t) { sum += value; });
+      const double mean = sum / count;
+      over([&](float value, int64_t) { power += (value - mean) * (value - mean); });
+      const double scale = 1 / std::sqrt(power / count + eps);
+      over([&](float& value, int64_t c) {
+        value = static_cast<float>((value - mean) * scale) * w[c] + b[c];
+      });
+    }
+  });
+}
+
 void scale_channels(StepContext& ctx, const View& x, const View& factor, const View& summand,
                     const View& out) {
   check("scale_channels", x, {factor, summand});

@@ -21,6 +21,11 @@ void channel_moments(StepContext& ctx, const View& x, std::span<double> mean,
 void normalising_scale(StepContext& ctx, const View& x, const View& gain, const View& shift,
                        float eps, const View& factor, const View& summand);
 
+/// Normalises groups of C / groups channels over all rows in place, then applies `weight` and
+/// `bias` [C]: x = (x - mean) / sqrt(variance + eps) * weight + bias. Sums are double.
+void group_norm(StepContext& ctx, const View& x, const View& weight, const View& bias,
+                int64_t groups, float eps);
+
 /// Computes out = x * factor + summand. factor, summand [C]; out [T, C] may be the memory of x.
 void scale_channels(StepContext& ctx, const View& x, const View& factor, const View& summand,
                     const View& out);

@@ -39,6 +39,41 @@ class ChannelScales : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, ChannelScales, ::testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
 
+TEST_P(ChannelScales, GroupsHaveACommonNorm) {
+  for (const int64_t rows : {1, 7, 513}) {
+    for (const int64_t groups : {1, 4, 24}) {
+      constexpr int64_t kWidth = 24;
+      const int64_t each = kWidth / groups;
+      Tensor x = fixture::random({rows, kWidth}, 1, 0.5f);
+      for (int64_t i = 0; i < x.view().count(); ++i) x.f32()[i] += static_cast<float>(i % kWidth);
+      const Tensor before = x.clone(), gain = fixture::random({kWidth}, 2),
+                   shift = fixture::random({kWidth}, 3);
+      Bench bench(2, GetParam());
+      group_norm(bench.ctx, bench.on(x), bench.on(gain), bench.on(shift), groups, 1e-5f);
+      bench.back();
+      for (int64_t c = 0; c < kWidth; ++c) {
+        const auto count = static_cast<double>(rows * each);
+        double mean = 0, spread = 0;
+        const auto over = [&](auto&& take) {
+          for (int64_t t = 0; t < rows; ++t)
+            for (int64_t i = c / each * each; i < c / each * each + each; ++i)
+              take(double{before.f32()[t * kWidth + i]});
+        };
+        over([&](double value) { mean += value / count; });
+        over([&](double value) { spread += (value - mean) * (value - mean) / count; });
+        for (int64_t t = 0; t < rows; t += 29) {
+          const double want =
+              (before.f32()[t * kWidth + c] - mean) / std::sqrt(spread + 1e-5) * gain.f32()[c] +
+              shift.f32()[c];
+          // With one number in a group, only the rounding of the mean is left.
+          ASSERT_NEAR(x.f32()[t * kWidth + c], want, count == 1 ? 1e-2 : 1e-4)
+              << rows << " rows, " << groups << " groups";
+        }
+      }
+    }
+  }
+}
+
 TEST_P(ChannelScales, NormaliseAllRows) {
   for (const int64_t rows : {1, 7, 512, 513, 1300}) {
     for (const int64_t width : {1, 31, 33, 96}) {

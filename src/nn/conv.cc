@@ -48,6 +48,11 @@ void keep(const View& all, int64_t used, ConvState& state, Copies& copies) {
   state.fresh = false;
 }
 
+/// Returns the numbers of a layer's past, rounded up to 64 bytes.
+int64_t padded_count(const CausalConv1d& layer) {
+  return (layer.past_rows() * layer.in() + 15) / 16 * 16;
+}
+
 }  // namespace
 
 ConvState ConvState::clone() const {
@@ -72,6 +77,14 @@ CausalConv1d::CausalConv1d(const View& weight, const View& bias, const CausalCon
 
 ConvState CausalConv1d::open() const {
   return ConvState(window_ - 1, packed_.in(), window_ - options_.stride - options_.ahead, device());
+}
+
+ConvState CausalConv1d::open(Tensor memory) const {
+  expect_shape("causal conv past", memory, {window_ - 1, packed_.in()});
+  ConvState state;
+  state.past = std::move(memory);
+  state.held = window_ - options_.stride - options_.ahead;
+  return state;
 }
 
 int64_t CausalConv1d::rows(const ConvState& state, int64_t t, bool last) const {
@@ -118,6 +131,39 @@ void CausalConv1d::pad_front(StepContext& ctx, const ConvJob& job) const {
 void CausalConv1d::run(StepContext& ctx, const View& x, ConvState& state, const View& out) const {
   const ConvJob job{x, &state, out};
   run(ctx, std::span(&job, 1));
+}
+
+ConvStates::ConvStates(std::span<const CausalConv1d* const> layers) {
+  int64_t count = 0;
+  for (const CausalConv1d* layer : layers) count += padded_count(*layer);
+  memory_ = std::make_shared<Tensor>(Shape{count}, DType::kF32, layers[0]->device());
+  float* at = memory_->f32();
+  for (const CausalConv1d* layer : layers) {
+    const View past{at, DType::kF32, {layer->past_rows(), layer->in()}, memory_->device()};
+    states_.push_back(layer->open(Tensor(past, memory_)));
+    at += padded_count(*layer);
+  }
+}
+
+std::vector<ConvState> ConvStates::in(const View& memory) const {
+  std::vector<ConvState> out(states_.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    View past = states_[i].past;
+    past.data = memory.f32() + (past.f32() - memory_->f32());
+    out[i].past = Tensor(past, nullptr);
+    out[i].held = states_[i].held;
+    out[i].fresh = states_[i].fresh;
+  }
+  return out;
+}
+
+ConvStates ConvStates::clone() const {
+  ConvStates copy;
+  if (!memory_) return copy;
+  copy.memory_ = std::make_shared<Tensor>(memory_->clone());
+  copy.states_ = in(*copy.memory_);
+  for (ConvState& state : copy.states_) state.past = Tensor(state.past.view(), copy.memory_);
+  return copy;
 }
 
 CausalConvTranspose1d::CausalConvTranspose1d(const View& weight, const View& bias, int64_t stride,

@@ -7,7 +7,9 @@
 // output channels; all f32, channels last.
 #pragma once
 
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "kernels/conv.h"
 
@@ -59,6 +61,8 @@ class CausalConv1d {
   CausalConv1d(const View& weight, const View& bias, const CausalConv1dOptions& options = {});
 
   ConvState open() const;
+  /// Opens a stream whose past is in `memory` [past_rows(), in()], which holds zeros.
+  ConvState open(Tensor memory) const;
   /// Returns how many output rows the next T inputs yield. With stride > 1, inputs that do not fill
   /// a stride wait for the next call.
   int64_t rows(const ConvState& state, int64_t t, bool last = false) const;
@@ -67,6 +71,8 @@ class CausalConv1d {
   void run(StepContext& ctx, std::span<const ConvJob> jobs, float slope = 1) const;
   void run(StepContext& ctx, const View& x, ConvState& state, const View& out) const;
 
+  /// Returns the number of past rows that a state has space for.
+  int64_t past_rows() const { return window_ - 1; }
   int64_t in() const { return packed_.in(); }
   int64_t out() const { return packed_.out(); }
   int64_t ahead() const { return options_.ahead; }
@@ -81,6 +87,25 @@ class CausalConv1d {
   PackedConv1d packed_;
   CausalConv1dOptions options_;
   int64_t window_ = 1;
+};
+
+/// The states of one stream in many layers, whose pasts share one allocation: a GPU allocates and
+/// copies it as fast as that of one layer.
+class ConvStates {
+ public:
+  ConvStates() = default;
+  /// Opens a state for each of the layers, all on one device.
+  explicit ConvStates(std::span<const CausalConv1d* const> layers);
+  ConvStates clone() const;
+  std::span<ConvState> all() { return states_; }
+  /// Returns the memory of all pasts, in the order of the layers.
+  View memory() const { return memory_ ? memory_->view() : View(); }
+  /// Returns states like these whose pasts are in `memory`, which has the shape of memory().
+  std::vector<ConvState> in(const View& memory) const;
+
+ private:
+  std::shared_ptr<Tensor> memory_;
+  std::vector<ConvState> states_;
 };
 
 /// ConvTranspose1d shortened to T * stride rows. Without `crop`, the last K - stride rows are

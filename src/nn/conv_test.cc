@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "kernels/copy.h"
 #include "kernels/fixture.h"
 #include "kernels/ref/conv_ref.h"
 
@@ -163,6 +164,40 @@ TEST(CausalConvTranspose, CroppedAsTorchPads) {
       }
     }
   }
+}
+
+/// The pasts of several layers share their memory, and so do copies of them.
+TEST(CausalConv, StatesThatShareMemoryStayApart) {
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  const CausalConv1d wide(random({5, 3, 7}, 1), random({5}, 2)),
+      narrow(random({3, 5, 2}, 3), random({3}, 4));
+  const CausalConv1d* const layers[] = {&wide, &narrow, &wide};
+  ConvStates states(layers);
+  std::vector<ConvState> alone;
+  for (const CausalConv1d* layer : layers) alone.push_back(layer->open());
+  const auto run = [&](std::span<ConvState> of, uint32_t seed) {
+    std::vector<Tensor> outs;
+    for (size_t i = 0; i < of.size(); ++i) {
+      const Tensor x = random({4, layers[i]->in()}, seed + static_cast<uint32_t>(i));
+      outs.emplace_back(Shape{4, layers[i]->out()}, DType::kF32);
+      layers[i]->run(ctx, x, of[i], outs.back());
+    }
+    return outs;
+  };
+  const auto expect_same = [&](const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+    for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << i;
+  };
+  expect_same(run(states.all(), 10), run(alone, 10));
+  ConvStates cloned = states.clone();
+  const Tensor scratch(states.memory().shape, DType::kF32);
+  copy(ctx, states.memory(), scratch);
+  std::vector<ConvState> borrowed = states.in(scratch);
+  const std::vector<Tensor> want = run(alone, 20);
+  expect_same(run(cloned.all(), 20), want);
+  expect_same(run(borrowed, 20), want);
+  expect_same(run(states.all(), 20), want);
 }
 
 TEST(CausalConv, JobsOfOneCallAreThoseOfSeparateCalls) {

@@ -3,6 +3,7 @@
 // activations f32.
 #pragma once
 
+#include "kernels/channels.h"
 #include "nn/layers.h"
 
 namespace syrinx {
@@ -14,7 +15,10 @@ class GroupNorm {
   GroupNorm(const Weights& weights, int64_t channels, int64_t groups, float eps = 1e-5f);
 
   /// Normalises x [T, C], one sequence, in place.
-  void operator()(StepContext& ctx, const View& x) const;
+  void operator()(StepContext& ctx, const View& x) const {
+    group_norm(ctx, x, weight_, bias_, groups_, eps_);
+  }
+  void move_to(Device device) { syrinx::move_to(device, weight_, bias_); }
 
  private:
   Tensor weight_, bias_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/rel_attention.h"
 #include "nn/fixed_dot.h"
 #include "tensor/absent.h"
 
@@ -132,6 +133,66 @@ void RelAttention::forget(Cache& cache) const {
   cache.dropped += gone;
 }
 
+RelAttention::Cache RelAttention::Cache::clone() const {
+  return {keys,
+          values,
+          distances,
+          keys_there.clone(),
+          values_there.clone(),
+          distances_there.clone(),
+          rows,
+          dropped,
+          most,
+          left};
+}
+
+/// Appends k and v to the cache, and computes attention for q.
+void RelAttention::attend_there(StepContext& ctx, const View& q, const View& k, const View& v,
+                                Cache& cache, const View& mixed) const {
+  if (cache.rows == 0) {
+    for (RowQueue* queue : {&cache.keys_there, &cache.values_there, &cache.distances_there})
+      *queue = RowQueue(width_, q.device);
+  }
+  cache.keys_there.push(ctx, k);
+  cache.values_there.push(ctx, v);
+  cache.rows += k.shape[0];
+  const int64_t nearest = 1 - most(cache), have = cache.distances_there.rows();
+  if (const int64_t fresh = cache.rows - nearest - have; fresh > 0) {
+    const View code = ctx.arena.take({fresh, width_}, DType::kF32);
+    const View projected = ctx.arena.take({fresh, width_}, DType::kF32);
+    encode_distances(ctx, nearest + have, code);
+    linear(ctx, distance_, code, projected);
+    cache.distances_there.push(ctx, projected);
+  }
+  attend_relative(
+      ctx, q, bias_u_, bias_v_,
+      {cache.keys_there.view(), cache.values_there.view(), cache.distances_there.view(), nearest},
+      heads_, mixed);
+}
+
+void RelAttention::run_there(StepContext& ctx, const View& normed, std::span<const Job> jobs,
+                             const View& x) const {
+  const int64_t all = normed.shape[0];
+  const Arena::Mark mark(ctx.arena);
+  const auto take = [&] { return ctx.arena.take({all, width_}, DType::kF32); };
+  const View q = take(), k = take(), v = take(), mixed = take();
+  const View parts[] = {q, k, v};
+  linear_parts(ctx, qkv_, normed, parts);
+  int64_t at = 0;
+  for (const Job& job : jobs) {
+    const Arena::Mark inner(ctx.arena);
+    const int64_t end = at + job.rows;
+    SYRINX_CHECK(job.cache->left < 0 && job.rows <= most(*job.cache), "[rel_attention] ", job.rows,
+                 " rows exceed a chunk of ", most(*job.cache), ", or the past is limited");
+    if (job.rows > 0)
+      attend_there(ctx, q.slice(at, end), k.slice(at, end), v.slice(at, end), *job.cache,
+                   mixed.slice(at, end));
+    at = end;
+  }
+  SYRINX_CHECK(at == all, "[rel_attention] ", at, " rows of jobs, but x has ", all);
+  linear_add(ctx, out_, mixed, x);
+}
+
 void RelAttention::run(StepContext& ctx, const View& normed, Cache& cache, const View& x) const {
   const Job job{normed.shape[0], &cache};
   run(ctx, normed, std::span(&job, 1), x);
@@ -143,6 +204,7 @@ void RelAttention::run(StepContext& ctx, const View& normed, std::span<const Job
   expect_shape("rel_attention", normed, {all, width_});
   expect_shape("rel_attention", x, normed.shape);
   if (all == 0) return;
+  if (x.device == Device::kCuda) return run_there(ctx, normed, jobs, x);
   Arena::Mark mark(ctx.arena);
   const View qkv = ctx.arena.take({all, 3 * width_}, DType::kF32);
   const View mixed = ctx.arena.take({all, width_}, DType::kF32);

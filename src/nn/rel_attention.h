@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "nn/layers.h"
+#include "nn/row_queue.h"
 
 namespace syrinx {
 
@@ -29,10 +30,13 @@ class RelAttention {
   /// One stream's keys and values [rows, H], and projected distances [distances, H].
   struct Cache {
     std::vector<float> keys = {}, values = {}, distances = {};
+    /// The same on a GPU; dropped rows stay.
+    RowQueue keys_there{}, values_there{}, distances_there{};
     int64_t rows = 0;     ///< number of rows received so far
     int64_t dropped = 0;  ///< number of first rows that were dropped; keys, values begin after them
     int64_t most = 0;     ///< limit of rows per chunk, constant for a stream; 0: the layer's limit
     int64_t left = -1;    ///< earlier chunks to which a row attends, constant; < 0: all
+    Cache clone() const;
   };
   /// The next `rows` rows of a stream. With Cache::left, they may be several chunks, and a chunk
   /// begins with the first row. Otherwise they belong to one chunk.
@@ -55,6 +59,8 @@ class RelAttention {
   void run(StepContext& ctx, const View& normed, Cache& cache, const View& x) const;
   /// Runs the layer for the streams of `jobs`, whose rows are consecutive in normed and x [N, H].
   void run(StepContext& ctx, const View& normed, std::span<const Job> jobs, const View& x) const;
+  /// Moves the weights to a GPU. The streams of later calls must have begun there, without `left`.
+  void move_to(Device device) { syrinx::move_to(device, qkv_, out_, distance_, bias_u_, bias_v_); }
   size_t bytes() const { return qkv_.bytes() + out_.bytes() + distance_.bytes(); }
 
  private:
@@ -62,6 +68,10 @@ class RelAttention {
   void extend(StepContext& ctx, int64_t rows, Cache& cache) const;
   void attend(StepContext& ctx, const View& qkv, const Cache& cache, const View& mixed) const;
   void forget(Cache& cache) const;
+  void attend_there(StepContext& ctx, const View& q, const View& k, const View& v, Cache& cache,
+                    const View& mixed) const;
+  void run_there(StepContext& ctx, const View& normed, std::span<const Job> jobs,
+                 const View& x) const;
 
   int64_t width_ = 0, heads_ = 0, chunk_ = 0;
   PackedLinear qkv_, out_, distance_;

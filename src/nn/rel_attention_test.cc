@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "kernels/fixture.h"
+
 namespace syrinx {
 namespace {
 
@@ -54,12 +56,13 @@ Rows apply(const Source& s, const std::string& name, const Rows& x, bool bias) {
 /// Computes the layer from its formula. A row attends to its own chunk and to the `left` chunks
 /// before it, or to as many as exist.
 Rows expected(const Source& s, const Rows& x, int64_t chunk, int64_t left) {
+  const auto rows = static_cast<int64_t>(x.size());
   const Rows q = apply(s, "linear_q", x, true), k = apply(s, "linear_k", x, true);
   const Rows v = apply(s, "linear_v", x, true);
-  Rows mixed(kRows, std::vector<double>(kWidth));
-  for (int64_t i = 0; i < kRows; ++i) {
+  Rows mixed(rows, std::vector<double>(kWidth));
+  for (int64_t i = 0; i < rows; ++i) {
     const int64_t begin = std::max<int64_t>(0, i / chunk - left) * chunk;
-    const int64_t seen = std::min(kRows, (i / chunk + 1) * chunk);
+    const int64_t seen = std::min(rows, (i / chunk + 1) * chunk);
     Rows codes;
     for (int64_t j = 0; j < seen; ++j) {
       std::vector<double> code(kWidth);
@@ -89,32 +92,40 @@ Rows expected(const Source& s, const Rows& x, int64_t chunk, int64_t left) {
   return apply(s, "linear_out", mixed, true);
 }
 
-TEST(RelAttention, FollowsTheFormulaChunkByChunk) {
-  auto owned = std::make_unique<Source>();
-  const Source& source = *owned;
-  const Weights weights(std::move(owned));
-  const RelAttention attention(weights, kWidth, kHeads, kChunk, WeightType::kF32);
-  ThreadPool pool(2);
-  Arena arena;
-  StepContext ctx{pool, arena};
-  Tensor x({kRows, kWidth}, DType::kF32), sum({kRows, kWidth}, DType::kF32);
-  Rows rows(kRows, std::vector<double>(kWidth));
-  for (int64_t i = 0; i < kRows * kWidth; ++i) {
-    x.f32()[i] = std::sin(0.7f * static_cast<float>(i));
-    rows[i / kWidth][i % kWidth] = x.f32()[i];
-    sum.f32()[i] = 5;
+class RelAttentionOf : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, RelAttentionOf, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+/// The longer stream has more rows than a block of a GPU has threads.
+TEST_P(RelAttentionOf, AStreamFollowsTheFormulaChunkByChunk) {
+  for (const auto& [count, chunk] : {std::pair<int64_t, int64_t>{kRows, kChunk}, {140, 100}}) {
+    auto owned = std::make_unique<Source>();
+    const Source& source = *owned;
+    const Weights weights(std::move(owned));
+    RelAttention attention(weights, kWidth, kHeads, chunk, WeightType::kF32);
+    if (GetParam() != Device::kCpu) attention.move_to(GetParam());
+    fixture::Bench bench(2, GetParam());
+    Tensor x({count, kWidth}, DType::kF32), sum({count, kWidth}, DType::kF32);
+    Rows rows(count, std::vector<double>(kWidth));
+    for (int64_t i = 0; i < count * kWidth; ++i) {
+      x.f32()[i] = std::sin(0.7f * static_cast<float>(i));
+      rows[i / kWidth][i % kWidth] = x.f32()[i];
+      sum.f32()[i] = 5;
+    }
+    const View from = bench.on(x), to = bench.on(sum);
+    RelAttention::Cache cache;
+    for (int64_t begin = 0; begin < count; begin += chunk) {
+      const int64_t end = std::min(begin + chunk, count);
+      attention.run(bench.ctx, from.slice(begin, end), cache, to.slice(begin, end));
+      if (begin == 0) cache = cache.clone();
+    }
+    EXPECT_EQ(cache.rows, count);
+    EXPECT_THROW(attention.run(bench.ctx, from, cache, to), InternalError);
+    bench.back();
+    const Rows want = expected(source, rows, chunk, count);
+    for (int64_t i = 0; i < count * kWidth; ++i)
+      ASSERT_NEAR(sum.f32()[i], 5 + want[i / kWidth][i % kWidth], 1e-5) << i;
   }
-  RelAttention::Cache cache;
-  for (int64_t begin = 0; begin < kRows; begin += kChunk) {
-    const int64_t end = std::min(begin + kChunk, kRows);
-    attention.run(ctx, x.view().slice(begin, end), cache, sum.view().slice(begin, end));
-  }
-  EXPECT_EQ(cache.rows, kRows);
-  const Rows want = expected(source, rows, kChunk, kRows);
-  for (int64_t i = 0; i < kRows * kWidth; ++i) {
-    EXPECT_NEAR(sum.f32()[i], 5 + want[i / kWidth][i % kWidth], 1e-5) << i;
-  }
-  EXPECT_THROW(attention.run(ctx, x, cache, sum), InternalError);
 }
 
 /// Streams with different chunks and windows share a call. One stream has several chunks in a call.

@@ -34,6 +34,11 @@ class RowQueue {
 
   int64_t rows() const { return held_; }
   int64_t width() const { return width_; }
+  /// Returns the rows [rows(), width]; valid until the next push.
+  View view() const {
+    return rows_.empty() ? View{nullptr, DType::kF32, {0, width_}, device_}
+                         : rows_.view().slice(0, held_);
+  }
   /// Copies the rows of x [.., width] to the end.
   void push(StepContext& ctx, const View& x);
   /// Removes the oldest `count` rows, and returns them in the arena.

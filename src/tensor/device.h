@@ -36,6 +36,22 @@ void device_copy(const View& from, const View& to);
 /// Returns a copy of `from` on `device`.
 Tensor copy_to(const View& from, Device device);
 
+/// Addresses of a GPU that get memory from the front on. Thus a high limit needs no memory until it
+/// is used. The memory is freed at the end of the object. Used by one thread at a time.
+class GrowingMemory {
+ public:
+  /// Reserves addresses for `bytes` bytes, without memory.
+  static std::unique_ptr<GrowingMemory> reserve(Device device, size_t bytes);
+  virtual ~GrowingMemory() = default;
+  /// Gives zeroed memory to at least the first `bytes` bytes. Kernels may meanwhile use earlier
+  /// bytes. Throws LoadError if the GPU lacks the memory; the earlier bytes keep theirs.
+  virtual void grow(size_t bytes) = 0;
+  void* begin() const { return begin_; }
+
+ protected:
+  void* begin_ = nullptr;
+};
+
 /// Which of two streams of a GPU gets free processors first.
 enum class StreamPriority : uint8_t { kNormal, kHigh };
 

@@ -118,8 +118,8 @@ class Tensor {
  public:
   Tensor() = default;
   Tensor(Shape shape, DType dtype, Device device = Device::kCpu);
-  /// Shares the memory of `view`, e.g. part of a mapped file. `owner` keeps the memory alive. The
-  /// tensor must not be written to.
+  /// Shares the memory of `view`, e.g. part of a mapped file, which must then not be written to.
+  /// `owner` keeps the memory alive.
   Tensor(const View& view, std::shared_ptr<const void> owner);
   Tensor(Tensor&&) = default;
   Tensor& operator=(Tensor&&) = default;

@@ -17,7 +17,7 @@ Sound load_sound(const Weights& s3gen, const ModelConfig& config, const LoadSpec
         });
       },
       {"tokenizer.*", "speaker_encoder.*"});  // for cloning; loaded with the first recording
-  move_networks(spec, "vocoder", *out.vocoder);
+  move_networks(spec, "flow", *out.flow, "vocoder", *out.vocoder);
   return out;
 }
 

@@ -38,6 +38,7 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec, const Edition& edition)
   flow_ = load_part(spec, "flow", flow, [&] {
     return std::make_unique<S3Flow>(config_.flow, flow, at_least_8_bits(spec.weights));
   });
+  move_networks(spec, "flow", *flow_);
   hift_ = load_hift(config_.hift, spec);
   stored_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && stored_.empty()) stored_ = dummy_voices(config_, *flow_);

@@ -88,7 +88,7 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
   });
   const Weights hift(plain_weights_at(spec, join_path(decoder, "hift.pt")));
   hift.build([&] { hift_ = std::make_unique<Hift>(config_.hift, hift, spec.weights); });
-  move_networks(spec, "vocoder", *hift_);
+  move_networks(spec, "flow", *flow_, "vocoder", *hift_);
 }
 
 void Glm4Voice::describe(const LoadSpec& spec) {

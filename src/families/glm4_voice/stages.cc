@@ -171,7 +171,7 @@ void FlowStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
 
 void FlowStage::run(StepContext& ctx, ChunkJob& job) const {
   auto& s = *static_cast<MelStream*>(job.state);
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.host);
   const int64_t mel = flow_.config().mel;
   const auto fresh =
       job.codes.subspan(static_cast<size_t>(job.left), static_cast<size_t>(job.fresh));

@@ -1,6 +1,6 @@
 // The networks around the language model as stages of the graph: hearing (samples to codes), flow
 // (codes to mel), vocoder (mel to samples). Const after construction, shared by threads; the
-// networks must outlive them. CPU only.
+// networks must outlive them.
 #pragma once
 
 #include "codec/glm_flow.h"
@@ -55,6 +55,7 @@ class FlowStage : public ChunkStage {
   static constexpr ChunkPolicy kPolicy{.initial = 25, .steady = 200, .lookahead = 1};
   /// The most mel frames that may wait for the vocoder, including those of the longest block.
   static constexpr int64_t kWindow = 1 << 14;
+  Device device() const override { return flow_.device(); }
   FrameType in() const override { return {Flow::kCodes, 1}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(flow_.config().mel)}; }
   /// The last block sends the most frames per code if it has one code: its own and the held ones.

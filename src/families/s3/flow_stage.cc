@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include "families/s3/script.h"
@@ -151,55 +152,82 @@ S3FlowState S3FlowStage::begin(StepContext& ctx,
   return copy;
 }
 
-/// Turns the next codes of a segment into mel values, as far as later codes cannot change these.
-void S3FlowStage::solve(StepContext& ctx, std::span<const int32_t> codes, bool ended,
-                        Stream& s) const {
-  const int64_t prompt = static_cast<int64_t>(s.voice->tokens.size()) * flow_.config().ratio;
-  const auto noise = [&](int64_t frame, std::span<float> values) {
+/// A job on its way through the stage, segment by segment.
+struct S3FlowStage::Work {
+  Stream& stream() const { return *static_cast<Stream*>(job.state); }
+  std::span<const int32_t> window() const {
+    return job.codes.subspan(static_cast<size_t>(job.left));
+  }
+
+  ChunkJob& job;
+  float* out;
+  // The next frames [begin, end) of one segment, whose frames are known up to `known`.
+  int64_t begin = 0, end = 0, known = 0;
+  bool ended = false;                // the segment has no later frame
+  std::vector<int32_t> tokens = {};  // those up to `known` that the flow has not read yet
+  std::function<void(int64_t frame, std::span<float> out)> noise = {};
+};
+
+/// Chooses the next frames of a job, and opens the flow of a new segment.
+void S3FlowStage::begin_piece(StepContext& ctx, Work& work) const {
+  Stream& s = work.stream();
+  const std::span<const int32_t> window = work.window();
+  if (starts_segment(window[work.begin])) {
+    s.flow.reset();
+    s.taken = s.ahead = 0;
+    s.ready.clear();
+    ++s.segment;
+  }
+  work.known = work.begin + segment_frames(window.subspan(static_cast<size_t>(work.begin)));
+  work.end = std::min<int64_t>(work.known, work.job.fresh);
+  const bool followed = work.known < std::ssize(window);  // another segment follows
+  work.ended = work.end == work.known && (followed || work.job.last);
+  const auto codes = window.subspan(static_cast<size_t>(work.begin + s.ahead),
+                                    static_cast<size_t>(work.known - work.begin - s.ahead));
+  work.tokens.assign(codes.begin(), codes.end());
+  for (int32_t& token : work.tokens) token &= ~kS3SegmentStart;
+  const int64_t prompt = std::ssize(s.voice->tokens) * flow_.config().ratio;
+  const uint64_t seed = s.seed + 0x9E3779B97F4A7C15u * s.segment;
+  work.noise = [this, prompt, seed](int64_t frame, std::span<float> values) {
     if (noise_ == S3Noise::kFixed || frame < prompt) return fill_noise(frame, values);
-    const uint64_t seed = s.seed + 0x9E3779B97F4A7C15u * s.segment;
     philox_normal(seed, static_cast<uint32_t>(frame - prompt), kFlowNoise, values);
   };
-  std::vector<int32_t> tokens(codes.begin(), codes.end());
-  for (int32_t& token : tokens) token &= ~kS3SegmentStart;
-  if (s.full) {
-    SYRINX_CHECK(ended && s.taken == 0, "[s3 flow] full mode needs a whole segment");
-    return flow_.whole(ctx, s.voice, tokens, noise, s.ready);
-  }
-  if (!s.flow) s.flow.emplace(begin(ctx, s.voice));
-  flow_.run(ctx, tokens, ended, noise, *s.flow, s.ready);
+  if (!s.full && !s.flow) s.flow.emplace(begin(ctx, s.voice));
 }
 
-void S3FlowStage::run(StepContext& ctx, const ChunkJob& job) const {
-  auto& s = *static_cast<Stream*>(job.state);
-  const std::span<const int32_t> window = job.codes.subspan(static_cast<size_t>(job.left));
-  const int unheard = static_cast<int>(flow_.spare_frames(*s.voice));
-  float* out = job.out.data();
-  for (int64_t begin = 0; begin < job.fresh;) {
-    if (starts_segment(window[begin])) {
-      s.flow.reset();
-      s.taken = s.ahead = 0;
-      s.ready.clear();
-      ++s.segment;
+/// Turns the next tokens of the jobs' segments into mel values, as far as later tokens cannot
+/// change these.
+void S3FlowStage::solve(StepContext& ctx, std::span<Work*> works) const {
+  std::vector<S3FlowJob> jobs;
+  for (Work* work : works) {
+    Stream& s = work->stream();
+    if (!s.full) {
+      jobs.push_back({work->tokens, work->ended, work->noise, &*s.flow, &s.ready});
+      continue;
     }
-    const int64_t known = begin + segment_frames(window.subspan(static_cast<size_t>(begin)));
-    const int64_t end = std::min<int64_t>(known, job.fresh);
-    const bool followed = known < static_cast<int64_t>(window.size());  // another segment follows
-    const bool ended = end == known && (followed || job.last);
-    solve(ctx, window.subspan(begin + s.ahead, known - begin - s.ahead), ended, s);
-    const auto values = static_cast<size_t>((end - begin) * mel_width_);
-    SYRINX_CHECK(s.ready.size() >= values, "[s3 flow] ", end - begin, " tokens' mel needed, but ",
-                 s.ready.size() / static_cast<size_t>(mel_width_), " ready");
-    for (int64_t i = begin; i < end; ++i) {
-      out = std::copy_n(s.ready.begin() + (i - begin) * mel_width_, mel_width_, out);
-      const bool first = s.taken + i == begin;
-      *out++ = S3Mark{starts_segment(window[i]), first ? unheard : 0}.value();
-    }
-    s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(values));
-    s.taken += end - begin;
-    s.ahead = known - end;
-    begin = end;
+    SYRINX_CHECK(work->ended && s.taken == 0, "[s3 flow] full mode needs a whole segment");
+    flow_.whole(ctx, s.voice, work->tokens, work->noise, s.ready);
   }
+  flow_.run(ctx, jobs);
+}
+
+/// Writes the mel values of a job's frames [begin, end).
+void S3FlowStage::end_piece(Work& work) const {
+  Stream& s = work.stream();
+  const int unheard = static_cast<int>(flow_.spare_frames(*s.voice));
+  const int64_t count = work.end - work.begin;
+  const auto values = static_cast<size_t>(count * mel_width_);
+  SYRINX_CHECK(s.ready.size() >= values, "[s3 flow] ", count, " tokens' mel needed, but ",
+               s.ready.size() / static_cast<size_t>(mel_width_), " ready");
+  for (int64_t i = work.begin; i < work.end; ++i) {
+    work.out = std::copy_n(s.ready.begin() + (i - work.begin) * mel_width_, mel_width_, work.out);
+    const bool first = s.taken + i == work.begin;
+    *work.out++ = S3Mark{starts_segment(work.window()[i]), first ? unheard : 0}.value();
+  }
+  s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(values));
+  s.taken += count;
+  s.ahead = work.known - work.end;
+  work.begin = work.end;
 }
 
 void S3FlowStage::follow(StreamState& stream, const ChunkJob& job) const {
@@ -211,7 +239,18 @@ void S3FlowStage::follow(StreamState& stream, const ChunkJob& job) const {
 }
 
 void S3FlowStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  for (const ChunkJob& job : jobs) run(ctx, job);
+  std::vector<Work> works;
+  works.reserve(jobs.size());
+  for (ChunkJob& job : jobs) works.push_back({job, job.out.data()});
+  for (;;) {
+    std::vector<Work*> due;
+    for (Work& work : works)
+      if (work.begin < work.job.fresh) due.push_back(&work);
+    if (due.empty()) return;
+    for (Work* work : due) begin_piece(ctx, *work);
+    solve(ctx, due);
+    for (Work* work : due) end_piece(*work);
+  }
 }
 
 }  // namespace syrinx

@@ -37,6 +37,7 @@ class S3FlowStage : public ChunkStage {
  public:
   S3FlowStage(const S3Flow& flow, S3Noise noise);
 
+  Device device() const override { return flow_.device(); }
   FrameType in() const override { return {Flow::kCodes, 1}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(mel_width_) + 1}; }
   Bundle bundle(const Sequence& request) const override;
@@ -48,8 +49,10 @@ class S3FlowStage : public ChunkStage {
 
  private:
   struct Stream;
-  void run(StepContext& ctx, const ChunkJob& job) const;
-  void solve(StepContext& ctx, std::span<const int32_t> codes, bool ended, Stream& stream) const;
+  struct Work;
+  void begin_piece(StepContext& ctx, Work& work) const;
+  void solve(StepContext& ctx, std::span<Work*> works) const;
+  void end_piece(Work& work) const;
   std::shared_ptr<const S3FlowVoice> known(S3FlowVoice voice) const;
   S3FlowState begin(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice) const;
   void fill_noise(int64_t frame, std::span<float> out) const;

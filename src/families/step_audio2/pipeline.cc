@@ -97,7 +97,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   if (!spec.dummy) config_.hift = load_hift_sizes(scope, config_.flow);
   hift_ = load_part(spec, "vocoder", weights,
                     [&] { return std::make_unique<Hift>(config_.hift, scope, spec.weights); });
-  move_networks(spec, "vocoder", *hift_);
+  move_networks(spec, "flow", *flow_, "vocoder", *hift_);
   root.check("", config_.flow.mel == config_.hift.mel,
              concat(yaml, ": flow.output_size differs from the vocoder's mel"));
 }

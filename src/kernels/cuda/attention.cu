@@ -7,6 +7,7 @@
 #include "kernels/attention_impl.h"
 #include "kernels/cuda/attention_call.h"
 #include "kernels/cuda/cache_row.cuh"
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/qkv.h"
 #include "kernels/cuda/state.h"
@@ -34,6 +35,42 @@ __global__ void __launch_bounds__(64) write_rows(const __grid_constant__ WriteCa
   const float* x = (keys ? call.k + row * call.k_stride : call.v + row * call.v_stride) +
                    int64_t{head} * call.dim;
   write_cached_row(part, x, call.dim, place.slot, keys, call.dtype);
+}
+
+/// Copies one number of a row's keys, and one of its values. T: the size of a number.
+template <typename T>
+struct CopyCachedRow {
+  const CachedRowCopy* copies;
+  char* cache;
+  int64_t pages, page_bytes, head_bytes;
+  int heads, dim;
+  __device__ void operator()(int64_t i) const {
+    const RowColumn number = row_and_column(i, dim), head = row_and_column(number.row, heads);
+    const RowColumn page = row_and_column(head.row, pages);
+    const CachedRowCopy copy = copies[page.row];
+    const auto base = [&](int64_t first) {
+      return cache + (first + page.column) * page_bytes + head.column * head_bytes;
+    };
+    const T* from = reinterpret_cast<const T*>(base(copy.from));
+    T* to = reinterpret_cast<T*>(base(copy.to));
+    constexpr int64_t kRows = KvPool::kPageRows;
+    const int64_t d = number.column;
+    to[d * kRows + copy.to_row] = from[d * kRows + copy.from_row];
+    to[(kRows + copy.to_row) * dim + d] = from[(kRows + copy.from_row) * dim + d];
+  }
+};
+
+template <typename T>
+void copy_rows_of(StepContext& ctx, std::span<const CachedRowCopy> copies, int64_t pages,
+                  const KvPool& pool) {
+  const KvSpec& s = pool.spec();
+  const Arena::Mark mark(ctx.arena);
+  const int64_t head_bytes = 2 * kv_part_bytes(s.head_dim, s.dtype);
+  const auto count = static_cast<int64_t>(copies.size()) * pages * s.kv_heads * s.head_dim;
+  if (count == 0) return;
+  for_each(ctx, "copy_cached_rows", count,
+           CopyCachedRow<T>{upload(ctx, copies), static_cast<char*>(pool.keys(0, 0, 0)), pages,
+                            head_bytes * s.kv_heads, head_bytes, s.kv_heads, s.head_dim});
 }
 
 /// The three arrays of a batch, one after another in device memory.
@@ -101,6 +138,12 @@ void attend(StepContext& ctx, const HeadsView& q, const QkvHeads& qkv, const KvP
 bool on_tensor_cores(int dim) {
   const char* value = std::getenv("SYRINX_GPU_ATTENTION");
   return dim <= kMostTensorDim && !(value != nullptr && std::string_view(value) == "f32");
+}
+
+void copy_cached_rows(StepContext& ctx, std::span<const CachedRowCopy> copies, int64_t pages,
+                      const KvPool& pool) {
+  const bool wide = pool.spec().dtype == DType::kF32;
+  (wide ? copy_rows_of<uint32_t> : copy_rows_of<uint16_t>)(ctx, copies, pages, pool);
 }
 
 const int32_t* upload_ragged(StepContext& ctx, const Ragged& r) {

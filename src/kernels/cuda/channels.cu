@@ -57,6 +57,44 @@ struct NormalisingScale {
   }
 };
 
+/// The same for groups of `each` channels with a common mean and variance.
+struct GroupScale {
+  const double* parts;
+  const float *pivot, *gain, *shift;
+  float *factor, *summand;
+  int64_t count, rows, width, each;
+  float eps;
+  __device__ double sum_of(int64_t row, int64_t c) const {
+    double sum = 0;
+    for (int64_t p = 0; p < count; ++p) sum += parts[(2 * p + row) * width + c];
+    return sum;
+  }
+  __device__ void operator()(int64_t c) const {
+    const int64_t begin = c - row_and_column(c, each).column, end = begin + each;
+    const auto n = static_cast<double>(rows);
+    double total = 0, power = 0;
+    for (int64_t i = begin; i < end; ++i) total += sum_of(0, i) + n * pivot[i];
+    const double mean = total / (n * static_cast<double>(each));
+    for (int64_t i = begin; i < end; ++i) {
+      const double off = mean - pivot[i];
+      power += sum_of(1, i) - 2 * off * sum_of(0, i) + n * off * off;
+    }
+    const double spread = power / (n * static_cast<double>(each));
+    const double scale = gain[c] / ::sqrt((spread > 0 ? spread : 0.0) + double{eps});
+    summand[c] = static_cast<float>(shift[c] - mean * scale);
+    factor[c] = static_cast<float>(scale);
+  }
+};
+
+/// Queues add_channels; returns its parts, of which there are `count`.
+double* add_rows(StepContext& ctx, const View& x, unsigned count) {
+  const int64_t rows = x.shape[0], width = x.shape[1];
+  auto* parts = take<double>(ctx, 2 * count * width);
+  gpu::launch("add_channels", add_channels, dim3(gpu::blocks_for(width, kWarp), count),
+              kWarp * kWarps, 0, stream_of(ctx), x.f32(), rows, width, parts);
+  return parts;
+}
+
 struct ScaleChannels {
   const float *x, *factor, *summand, *alpha, *inv_beta;
   float* out;
@@ -80,12 +118,24 @@ void normalising_scale(StepContext& ctx, const View& x, const View& gain, const 
   const Arena::Mark mark(ctx.arena);
   const int64_t rows = x.shape[0], width = x.shape[1];
   const unsigned count = gpu::blocks_for(rows, kPartRows);
-  auto* parts = take<double>(ctx, 2 * count * width);
-  gpu::launch("add_channels", add_channels, dim3(gpu::blocks_for(width, kWarp), count),
-              kWarp * kWarps, 0, stream_of(ctx), x.f32(), rows, width, parts);
+  const double* parts = add_rows(ctx, x, count);
   for_each(ctx, "normalising_scale", width,
            NormalisingScale{parts, x.f32(), gain.f32(), shift.f32(), factor.f32(), summand.f32(),
                             count, rows, width, eps});
+}
+
+void group_norm(StepContext& ctx, const View& x, const View& weight, const View& bias,
+                int64_t groups, float eps) {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t rows = x.shape[0], width = x.shape[1];
+  const unsigned count = gpu::blocks_for(rows, kPartRows);
+  const double* parts = add_rows(ctx, x, count);
+  const View factor = ctx.arena.take({width}, DType::kF32);
+  const View summand = ctx.arena.take({width}, DType::kF32);
+  for_each(ctx, "group_scale", width,
+           GroupScale{parts, x.f32(), weight.f32(), bias.f32(), factor.f32(), summand.f32(), count,
+                      rows, width, width / groups, eps});
+  scale_channels(ctx, x, factor, summand, {}, {}, x);
 }
 
 void scale_channels(StepContext& ctx, const View& x, const View& factor, const View& summand,

@@ -41,6 +41,8 @@ void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_b
            ChannelAxis axis, const View& out);
 void normalising_scale(StepContext& ctx, const View& x, const View& gain, const View& shift,
                        float eps, const View& factor, const View& summand);
+void group_norm(StepContext& ctx, const View& x, const View& weight, const View& bias,
+                int64_t groups, float eps);
 /// Applies a snake, too, unless alpha is empty.
 void scale_channels(StepContext& ctx, const View& x, const View& factor, const View& summand,
                     const View& alpha, const View& inv_beta, const View& out);
@@ -100,6 +102,8 @@ void add_experts(StepContext& ctx, const ExpertTable& table, const View& x, cons
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t phases, int64_t dilation, int64_t stride);
 
+void copy_cached_rows(StepContext& ctx, std::span<const CachedRowCopy> copies, int64_t pages,
+                      const KvPool& pool);
 /// Uploads a batch for Ragged::on_device, once for all layers; valid until the arena releases it.
 const int32_t* upload_ragged(StepContext& ctx, const Ragged& ragged);
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,

@@ -2,6 +2,8 @@
 // called, because no operand can be on a GPU in such a build.
 #include "kernels/cuda/kernels.h"
 
+#include "kernels/cuda/solver.h"
+
 namespace syrinx::cuda {
 namespace {
 [[noreturn]] void missing() { throw InternalError("this build has no CUDA backend"); }
@@ -25,12 +27,21 @@ void clamp(StepContext&, const View&, float, float, const View&) { missing(); }
 void leaky_relu(StepContext&, const View&, float, const View&) { missing(); }
 void scale(StepContext&, const View&, float) { missing(); }
 void add(StepContext&, const View&, const View&, const View&, bool) { missing(); }
+void attend_relative(StepContext&, const View&, const View&, const View&, const RelRows&, int64_t,
+                     const View&) {
+  missing();
+}
+void encode_distances(StepContext&, int64_t, const View&) { missing(); }
+void copy_cached_rows(StepContext&, std::span<const CachedRowCopy>, int64_t, const KvPool&) {
+  missing();
+}
 void copy_spans(StepContext&, std::span<const CopySpan>) { missing(); }
 void add_spans(StepContext&, std::span<const CopySpan>) { missing(); }
 void normalising_scale(StepContext&, const View&, const View&, const View&, float, const View&,
                        const View&) {
   missing();
 }
+void group_norm(StepContext&, const View&, const View&, const View&, int64_t, float) { missing(); }
 void scale_channels(StepContext&, const View&, const View&, const View&, const View&, const View&,
                     const View&) {
   missing();

@@ -48,6 +48,9 @@ inline void check(cudaError_t error, const char* what) {
   SYRINX_CHECK(false, "[cuda] ", text);
 }
 
+/// Throws LoadError: the GPU lacks the memory for these bytes. Implemented in device.cc.
+[[noreturn]] void refuse_memory(Device device, size_t bytes);
+
 /// What a chip can do, as far as kernels depend on it.
 struct GpuLimits {
   bool early = false;  ///< kernels may begin before the previous one of their stream ends

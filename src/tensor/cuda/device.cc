@@ -200,8 +200,9 @@ class CudaStream final : public Stream {
   std::vector<void*> pinned_;
 };
 
-/// Throws a LoadError: the GPU lacks the memory for these bytes.
-[[noreturn]] void refuse_memory(Device device, size_t bytes) {
+}  // namespace
+
+void cuda::refuse_memory(Device device, size_t bytes) {
   static_cast<void>(cudaGetLastError());
   std::vector<MemoryOfGpu> gpus;
   for (int number = 0; number < static_cast<int>(gpu_names().size()); ++number) {
@@ -213,8 +214,6 @@ class CudaStream final : public Stream {
   }
   throw LoadError(gpu_memory_text(bytes, device, gpus));
 }
-
-}  // namespace
 
 std::vector<std::string> gpu_names() {
   int count = 0;
@@ -267,7 +266,7 @@ void* device_allocate(Device device, size_t bytes) {
       static_cast<void>(cudaGetLastError());
       made = cudaMalloc(&memory, room);
     }
-    if (made == cudaErrorMemoryAllocation) refuse_memory(device, room);
+    if (made == cudaErrorMemoryAllocation) cuda::refuse_memory(device, room);
     check(made, "cudaMalloc");
     if (small) small_pieces.made(memory, room);
   }

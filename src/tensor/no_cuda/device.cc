@@ -24,6 +24,11 @@ Tensor copy_to(const View&, Device) {
   return {};
 }
 
+std::unique_ptr<GrowingMemory> GrowingMemory::reserve(Device, size_t bytes) {
+  SYRINX_CHECK(false, bytes, " bytes of GPU memory: ", kWhy);
+  return nullptr;
+}
+
 std::unique_ptr<Stream> Stream::create(Device, StreamPriority) {
   SYRINX_CHECK(false, kWhy);
   return nullptr;

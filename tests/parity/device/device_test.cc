@@ -17,6 +17,7 @@
 #include "families/family.h"
 #include "families/piper/piper.h"
 #include "families/piper/voice_fixture.h"
+#include "families/step_audio2/fixture.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
@@ -59,6 +60,7 @@ const Model kModels[] = {
     {"opuslm", "opuslm", "", 14, 0, "", 5},
     {"bagpiper", "bagpiper", "", 60, 0, "", 60},
     {"glm4_voice", "glm4_voice", "", 30, 0, "", 26},
+    {"step_audio2", "step_audio2", "", 30, 0, "", 26},
     {"voxtral_tts", "voxtral_tts/small", "", 12, 0, "", 6},
     {"kyutai_tts", "kyutai_tts/small", "", 8, 0, "", 4},
     {"pocket_tts", "pocket_tts/small", "", 10, 0, "", 6},
@@ -93,9 +95,17 @@ nlohmann::json golden_case(const Model& model) {
   return {};
 }
 
+/// Returns a request with the voice of requests that are not golden.
+SpeechRequest request_of(const Model& model) {
+  SpeechRequest request;
+  request.voice.name = model.voice;
+  if (model.name == "step_audio2") request.voice.data = step_audio2::golden_voice(20);
+  return request;
+}
+
 SpeechRequest golden_request(const Model& model) {
   if (model.golden.empty()) {
-    SpeechRequest request;
+    SpeechRequest request = request_of(model);
     request.say.text = "Hello there, how are you?";
     request.sampling.temperature = 0.f;
     request.terms.max_frames = model.frames;
@@ -262,9 +272,8 @@ TEST_P(OnGpu, EachStageMayHaveAGpuOfItsOwn) {
 }
 
 TEST_P(OnGpu, SameSamplesAloneAndInACrowd) {
-  SpeechRequest request;
+  SpeechRequest request = request_of(GetParam());
   request.say.text = "Hello there, how are you?";
-  request.voice.name = GetParam().voice;
   request.sampling.seed = 5;
   request.terms.max_frames = GetParam().crowd_frames;
   request.terms.ignore_stop = true;
@@ -308,9 +317,8 @@ void poison_scratch(StepContext& ctx) {
 std::vector<SpeechRequest> varied_requests(const Model& model) {
   std::vector<SpeechRequest> all(5);
   for (size_t i = 0; i < all.size(); ++i) {
-    SpeechRequest& request = all[i];
+    SpeechRequest& request = all[i] = request_of(model);
     request.say.text = i == 1 ? "Good morning" : "The fox number " + std::to_string(i);
-    request.voice.name = model.voice;
     // Text beside the frames, which some steps project and later ones do not.
     if (model.name.starts_with("qwen3_tts") && i % 2 == 1) request.say.in_prompt = false;
     request.sampling.temperature = 0.3f * static_cast<float>(i);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "codec/s3_flow_pages.h"
 #include "engine/collector.h"
 #include "io/file.h"
 #include "kernels/activation.h"
@@ -91,6 +92,53 @@ TEST_F(EmulatedGpus, AFullGpuReusesTheMemoryOfAnUnloadedModel) {
   EXPECT_THROW(Tensor({11 * kMib}, DType::kU8, device), LoadError);
   gpu::emulated::keeps_pieces = false;
   gpu::emulated::set_memory(device, size_t{80} << 30);
+}
+
+TEST_F(EmulatedGpus, MemoryGrowsUntilTheGpuIsFull) {
+  constexpr size_t kMib = size_t{1} << 20;
+  const Device device = Device::gpu(1);
+  gpu::emulated::set_memory(device, 100 * kMib);
+  {
+    const auto memory = GrowingMemory::reserve(device, 500 * kMib);
+    const Tensor there({int64_t{60} << 20}, DType::kU8, device);  // addresses need no memory
+    const auto part = [&](size_t begin, size_t bytes) {
+      return View{static_cast<char*>(memory->begin()) + begin,
+                  DType::kU8,
+                  {static_cast<int64_t>(bytes)},
+                  device};
+    };
+    memory->grow(10 * kMib);
+    std::vector<uint8_t> host(3, 7);
+    const View ends{host.data(), DType::kU8, {3}};
+    device_copy(ends, part(10 * kMib - 3, 3));
+    memory->grow(20 * kMib);
+    EXPECT_THROW(memory->grow(50 * kMib), LoadError);
+    EXPECT_THROW(memory->grow(600 * kMib), InternalError);
+    Tensor both({6}, DType::kU8);
+    device_copy(part(10 * kMib - 3, 6), both);
+    const auto* got = static_cast<const uint8_t*>(both.view().data);
+    EXPECT_EQ(std::vector<uint8_t>(got, got + 6), (std::vector<uint8_t>{7, 7, 7, 0, 0, 0}));
+  }
+  const Tensor again({int64_t{90} << 20}, DType::kU8, device);
+  gpu::emulated::set_memory(device, size_t{80} << 30);
+}
+
+/// The memory of the GPU limits the frames of a flow's streams, not the number of its groups.
+TEST_F(EmulatedGpus, AFullGpuRefusesPagesOfAFlow) {
+  const Device device = Device::gpu(1);
+  gpu::emulated::set_memory(device, size_t{100} << 20);
+  constexpr int64_t kSlots = 256;  // a group has 1 MiB
+  const auto pages =
+      std::make_shared<S3FlowPages>(KvSpec{1, 2, 8, DType::kF32}, kSlots, 1000, device);
+  std::vector<S3FlowPages::Group> held;
+  EXPECT_THROW(for (int i = 0; i < 200; ++i) held.push_back(pages->take()), LoadError);
+  EXPECT_GT(held.size(), 50u);
+  EXPECT_LE(held.size(), 100u);
+  held.pop_back();
+  held.push_back(pages->take());
+  EXPECT_THROW(pages->take(), LoadError);
+  gpu::emulated::set_memory(device, size_t{80} << 30);
+  held.push_back(pages->take());
 }
 
 TEST_F(EmulatedGpus, StreamsOfStepsGoBeforeThoseOfCodecs) {

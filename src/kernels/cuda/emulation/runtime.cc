@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "kernels/cuda/begin.h"
 #include "kernels/cuda/emulation/memory.h"
+#include "tensor/cuda/cuda_check.h"
 
 namespace syrinx::gpu::emulated {
 namespace {
@@ -389,6 +390,66 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   });
   return cudaSuccess;
 }
+
+// ---------------------------------------------------------------------------- growing memory
+
+namespace syrinx {
+namespace {
+
+/// A piece that becomes longer. Its addresses after the used ones cannot be accessed.
+class EmulatedGrowingMemory final : public GrowingMemory {
+ public:
+  EmulatedGrowingMemory(Device device, size_t bytes) : device_(device), reserved_(bytes) {
+    void* mapped = mmap(nullptr, room_for(bytes), PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    if (protection_key() >= 0) pkey_mprotect(mapped, room_for(bytes), PROT_NONE, protection_key());
+    start_ = static_cast<char*>(mapped);
+    begin_ = start_ + kGuard;
+  }
+  ~EmulatedGrowingMemory() override {
+    const DeviceAccess access;
+    if (memory().pieces.erase(start_) > 0)
+      --memory().count[device_.number()], memory().used[device_.number()] -= used_;
+    munmap(start_, room_for(reserved_));
+  }
+  EmulatedGrowingMemory(const EmulatedGrowingMemory&) = delete;
+  EmulatedGrowingMemory& operator=(const EmulatedGrowingMemory&) = delete;
+
+  void grow(size_t bytes) override {
+    SYRINX_CHECK(bytes <= reserved_, "[growing memory] ", bytes, " bytes, but ", reserved_,
+                 " are reserved");
+    if (bytes <= used_) return;
+    const int gpu = device_.number();
+    bool fits = false;
+    {
+      const DeviceAccess access;
+      Memory& all = memory();
+      fits = all.used[gpu] + bytes - used_ <= all.total[gpu];
+      if (fits) {
+        mprotect(start_, room_for(bytes), PROT_READ | PROT_WRITE);
+        if (used_ == 0) ++all.count[gpu];
+        all.used[gpu] += bytes - used_;
+        used_ = bytes;
+        all.pieces[start_] = {bytes, gpu};
+      }
+    }
+    if (!fits) cuda::refuse_memory(device_, bytes - used_);
+  }
+
+ private:
+  Device device_;
+  size_t reserved_, used_ = 0;
+  char* start_;
+};
+
+}  // namespace
+
+std::unique_ptr<GrowingMemory> GrowingMemory::reserve(Device device, size_t bytes) {
+  return std::make_unique<EmulatedGrowingMemory>(device, bytes);
+}
+
+}  // namespace syrinx
 
 // ---------------------------------------------------------------------------- streams and graphs
 
