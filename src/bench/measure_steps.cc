@@ -112,6 +112,9 @@ class Measurement {
   void say(const std::string& what) const {
     if (options_.progress) options_.progress(what);
   }
+  int prefill_rows() const {
+    return prefill_rows_for(pipeline_->graph().ar().device(), options_.load.engine);
+  }
   Runner open(size_t text, bool endless);
   /// Runs up to `most_rows` rows of each runner in one batch; returns seconds.
   double step(std::span<Runner> runners, int most_rows);
@@ -246,7 +249,7 @@ void Measurement::decode(int size) {
   for (int i = 0; i < size; ++i) runners.push_back(open(i, true));
   give_pages(runners, pages_each_);
   for (Runner& runner : runners) {  // runs the prompts, one after another
-    while (runner.steps == 0) step({&runner, 1}, options_.load.engine.max_prefill_rows);
+    while (runner.steps == 0) step({&runner, 1}, prefill_rows());
   }
   std::map<int, std::vector<std::pair<double, double>>> by_length;  // bin of kv -> (kv, seconds)
   const double began_s = now_s();
@@ -289,7 +292,7 @@ void Measurement::decode(int size) {
 
 /// Measures parts of prompts without their last rows. Several requests contribute rows if needed.
 void Measurement::prefill() {
-  const int limit = options_.load.engine.max_prefill_rows;
+  const int limit = prefill_rows();
   int longest = 0;
   std::vector<Runner> runners;
   for (int i = 0; i < most_; ++i) {

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "codec/codec_pass.h"
 #include "kernels/embedding.h"
 
 namespace syrinx {
 namespace {
 
-// Frames per call of the decoder. Limits the scratch memory (0.5 MB a frame of the published
-// model).
-constexpr int64_t kSeanetFrames = 32;
+// Frames of a pass. They limit the scratch memory. On a GPU, a pass has hundreds of launches.
+constexpr int64_t kSeanetFrames = 32, kSeanetGpuFrames = 256;
 
 Weights espnet_codebook(const Weights& generator, int64_t q) {
   return generator.scope("quantizer").scope("vq").scope("layers", q).scope("_codebook");
@@ -58,41 +58,89 @@ size_t EspnetCodec::bytes() const {
   return sum;
 }
 
-void EspnetCodec::run(StepContext& ctx, const EspnetCodecJob& job) const {
-  const int64_t q = config_.codebooks, hop = config_.hop(), width = config_.decoder.latent;
-  EspnetCodecState& state = *job.state;
+void EspnetCodec::move_to(Device device) {
+  syrinx::move_to(device, codebooks_, decoder_);
+  tables_.assign(codebooks_.begin(), codebooks_.end());
+}
+
+/// Checks a job. Returns the frames that the decoder has not read.
+EspnetCodec::Work EspnetCodec::work_of(const EspnetCodecJob& job) const {
+  const int64_t q = config_.codebooks;
+  const EspnetCodecState& state = *job.state;
   const auto window = std::ssize(job.codes) / q;
   const int64_t fresh = std::max<int64_t>(0, state.taken_ + window - state.fed_);
   SYRINX_CHECK(window * q == std::ssize(job.codes) && job.fresh <= window &&
-                   std::ssize(job.out) == job.fresh * hop &&
+                   std::ssize(job.out) == job.fresh * config_.hop() &&
                    (job.last || job.fresh == 0 || window - job.fresh >= config_.lookahead()),
                "[espnet_codec] sizes do not match: ", job.codes.size(), " codes, ", job.fresh,
                " fresh frames, ", job.out.size(), " samples");
   SYRINX_CHECK(!state.ended_ || fresh == 0, "[espnet_codec] frames follow the last frame");
   const std::span<const int32_t> codes = job.codes.last(static_cast<size_t>(fresh * q));
-  for (const int32_t code : codes) {
-    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "[espnet_codec] code ", code,
-                 " must be below ", config_.codebook_size);
+  check_codes(codes, config_.codebook_size);
+  return {job.state, codes, job.last && !state.ended_};
+}
+
+void EspnetCodec::run(StepContext& ctx, std::span<const EspnetCodecJob> jobs) const {
+  const Arena::Mark host_mark(ctx.host);
+  const auto most = device() == Device::kCpu ? kSeanetFrames : kSeanetGpuFrames;
+  const std::span<Work> all = take_array<Work>(ctx, std::ssize(jobs));
+  const std::span<Work> parts = take_array<Work>(ctx, std::ssize(jobs));
+  for (size_t i = 0; i < jobs.size(); ++i) all[i] = work_of(jobs[i]);
+  for (size_t first = 0; first < all.size();) {
+    // A pass takes as many frames as its limit allows, beginning with the first unfinished job.
+    size_t count = 0;
+    int64_t frames = 0;
+    for (size_t j = first; j < all.size() && frames < most; ++j) {
+      Work& work = all[j];
+      if (work.done()) continue;
+      const int64_t left = std::ssize(work.codes) / config_.codebooks;
+      const int64_t n = std::min(left, most - frames);
+      const auto codes = static_cast<size_t>(n * config_.codebooks);
+      parts[count++] = {work.state, work.codes.first(codes), work.last && n == left};
+      work.codes = work.codes.subspan(codes);
+      work.last &= n < left;
+      frames += std::max<int64_t>(n, 1);
+    }
+    if (count > 0) run_pass(ctx, parts.first(count));
+    while (first < all.size() && all[first].done()) ++first;
   }
-  const bool end = job.last && !state.ended_;
-  for (int64_t at = 0; at < fresh || (end && !state.ended_);) {
-    const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-    const int64_t n = std::min(kSeanetFrames, fresh - at);
-    const View latent = ctx.arena.take({n, width}, DType::kF32);
-    embed_sum(ctx, tables_, codes.subspan(static_cast<size_t>(at * q), static_cast<size_t>(n * q)),
-              latent);
-    at += n;
-    const bool last = end && at == fresh;
-    const View made = decoder_.run(ctx, latent, last, state.decoder_);
-    state.ready_.insert(state.ready_.end(), made.f32(), made.f32() + made.count());
-    state.ended_ |= last;
+  for (const EspnetCodecJob& job : jobs) {
+    EspnetCodecState& state = *job.state;
+    state.taken_ += job.fresh;
+    SYRINX_CHECK(state.ready_.size() >= job.out.size(), "[espnet_codec] decoded ",
+                 state.ready_.size(), " samples, but `out` has space for ", job.out.size());
+    std::copy_n(state.ready_.begin(), job.out.size(), job.out.begin());
+    state.ready_.erase(state.ready_.begin(), state.ready_.begin() + std::ssize(job.out));
   }
-  state.fed_ += fresh;
-  state.taken_ += job.fresh;
-  SYRINX_CHECK(state.ready_.size() >= job.out.size(), "[espnet_codec] decoded ",
-               state.ready_.size(), " samples, but `out` has space for ", job.out.size());
-  std::copy_n(state.ready_.begin(), job.out.size(), job.out.begin());
-  state.ready_.erase(state.ready_.begin(), state.ready_.begin() + std::ssize(job.out));
+}
+
+/// Decodes the frames of the parts, and appends their samples to those of the states.
+void EspnetCodec::run_pass(StepContext& ctx, std::span<Work> parts) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const std::span<seanet::Part> streams = take_array<seanet::Part>(ctx, std::ssize(parts));
+  const std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(parts));
+  int64_t total = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    streams[i] = {&parts[i].state->decoder_, parts[i].last};
+    total += frames[i] = std::ssize(parts[i].codes) / config_.codebooks;
+  }
+  const std::span<int32_t> codes = take_array<int32_t>(ctx, total * config_.codebooks);
+  auto to = codes.begin();
+  for (const Work& part : parts) to = std::ranges::copy(part.codes, to).out;
+  const View latent = ctx.arena.take({total, config_.decoder.latent}, DType::kF32);
+  if (total > 0) embed_sum(ctx, tables_, codes, latent);
+  const RowStack made = decoder_.run(ctx, {latent, frames}, streams);
+  const std::span<float> samples = take_array<float>(ctx, made.x.count());
+  fetch(ctx, made.x, samples);
+  synchronize(ctx);
+  auto from = samples.begin();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    EspnetCodecState& state = *parts[i].state;
+    state.ready_.insert(state.ready_.end(), from, from + made.rows[i]);
+    from += made.rows[i];
+    state.fed_ += frames[i];
+    state.ended_ |= parts[i].last;
+  }
 }
 
 }  // namespace syrinx

@@ -2,9 +2,10 @@
 // from codes to samples: residual quantizers whose entries are added, then SeanetDecoder, with a
 // stream state. A chunk has new ("fresh") frames and their lookahead() frames, as an edge provides
 // them. The codec returns the samples of the fresh frames. A stream has the same bits as one whole
-// call. CPU only. Const after construction, shared by threads; a state is used by one call at a
-// time. Source: espnet:espnet2/gan_codec/dac/dac.py, shared/quantizer/modules/core_vq.py. Q
-// codebooks, V codes of each, T frames; a frame is hop() samples.
+// call, and does not depend on the other streams of a call. Const after construction, shared by
+// threads; a state is used by one call at a time. Source: espnet:espnet2/gan_codec/dac/dac.py,
+// shared/quantizer/modules/core_vq.py. Q codebooks, V codes of each, T frames; a frame is hop()
+// samples.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ class EspnetCodecState {
 
  private:
   friend class EspnetCodec;
-  SeanetDecoder::Stream decoder_;
+  seanet::Stream decoder_;
   int64_t fed_ = 0, taken_ = 0;  // frames decoded, and frames whose samples were returned
   bool ended_ = false;           // the decoder has read the last frame
   std::vector<float> ready_;     // decoded samples that run() has not yet returned
@@ -64,12 +65,28 @@ class EspnetCodec {
   EspnetCodec(const EspnetCodecConfig& config, const Weights& generator, WeightType type);
 
   const EspnetCodecConfig& config() const { return config_; }
+  /// Returns the state of a new stream.
   EspnetCodecState open() const;
-  /// Decodes one chunk. Throws InternalError for a code outside [0, V).
-  void run(StepContext& ctx, const EspnetCodecJob& job) const;
+  /// Decodes a chunk of each stream. Throws InternalError for a code outside [0, V).
+  void run(StepContext& ctx, std::span<const EspnetCodecJob> jobs) const;
+  /// Moves the weights to a GPU. The context of run() must then be of the GPU. Streams opened
+  /// afterwards have their state there; codes and samples stay in host memory.
+  void move_to(Device device);
+  /// Returns the device of the weights.
+  Device device() const { return decoder_.device(); }
   size_t bytes() const;
 
  private:
+  /// Frames of a stream that are still to be decoded.
+  struct Work {
+    EspnetCodecState* state = nullptr;
+    std::span<const int32_t> codes;  // [T, Q]
+    bool last = false;               // the stream's last frames are among them, or were before
+    bool done() const { return codes.empty() && !last; }
+  };
+  Work work_of(const EspnetCodecJob& job) const;
+  void run_pass(StepContext& ctx, std::span<Work> parts) const;
+
   EspnetCodecConfig config_;
   std::vector<Tensor> codebooks_;  // Q tensors [V, D]
   std::vector<View> tables_;       // views of codebooks_

@@ -8,15 +8,13 @@
 
 #include "base/error.h"
 #include "io/golden_samples.h"
-#include "io/test_dir.h"
+#include "io/parity_dir.h"
 #include "kernels/fixture.h"
 
 namespace syrinx {
 namespace {
 
-std::string codec_golden(const std::string& name) {
-  return std::string(SYRINX_BINARY_DIR) + "/parity/opuslm/golden/" + name;
-}
+std::string codec_golden(const std::string& name) { return parity_dir() + "opuslm/golden/" + name; }
 
 EspnetCodec golden_codec() {
   const Weights weights(
@@ -27,40 +25,79 @@ EspnetCodec golden_codec() {
   return codec;
 }
 
-/// Decodes the stream `codes` [T, Q], divided after `first` frames and then every `step` frames.
-std::vector<float> decode(const EspnetCodec& codec, std::span<const int32_t> codes, int64_t first,
-                          int64_t step) {
-  fixture::Bench bench;
-  const int64_t q = codec.config().codebooks, hop = codec.config().hop(),
-                look = codec.config().lookahead(), frames = std::ssize(codes) / q;
-  EspnetCodecState state = codec.open();
-  std::vector<float> out(static_cast<size_t>(frames * hop));
-  for (int64_t at = 0, next = first; at < frames; next = step) {
-    const int64_t fresh = std::min(next, frames - at), window = std::min(fresh + look, frames - at);
-    // A chunk is the last one if its lookahead exceeds the remaining frames.
-    const bool last = window < fresh + look || at + window == frames;
-    const int64_t taken = last && window < fresh + look ? window : fresh;
-    codec.run(bench.ctx, {&state, codes.subspan(at * q, window * q), taken, last,
-                          std::span(out).subspan(at * hop, taken * hop)});
-    at += taken;
-  }
-  return out;
-}
+/// A stream of codes [T, Q], to be divided after `first` frames and then every `step` frames.
+struct CodecCut {
+  std::span<const int32_t> codes;
+  int64_t first = 0, step = 1;
+};
 
-TEST(EspnetCodec, SamplesAreThoseOfEspnet) {
-  const EspnetCodec codec = golden_codec();
-  const Safetensors file(codec_golden("codec.safetensors"));
-  const View all = file.view("codes");
-  const int64_t q = codec.config().codebooks;
+class EspnetCodecs : public fixture::OnDevice {
+ protected:
+  void SetUp() override {
+    OnDevice::SetUp();
+    if (GetParam() != Device::kCpu && !IsSkipped()) codec_.move_to(GetParam());
+  }
+
+  /// Decodes streams beside each other. A call has the next chunk of each stream.
+  std::vector<std::vector<float>> decode_all(std::span<const CodecCut> cuts) {
+    const int64_t q = codec_.config().codebooks, hop = codec_.config().hop(),
+                  look = codec_.config().lookahead();
+    struct Stream {
+      EspnetCodecState state;
+      int64_t next = 0;
+    };
+    std::vector<Stream> streams;
+    std::vector<std::vector<float>> outs;
+    for (const CodecCut& cut : cuts) {
+      streams.push_back({codec_.open(), cut.first});
+      outs.emplace_back(static_cast<size_t>(std::ssize(cut.codes) / q * hop));
+    }
+    for (bool more = true; more;) {
+      std::vector<EspnetCodecJob> jobs;
+      for (size_t i = 0; i < cuts.size(); ++i) {
+        auto& [state, next] = streams[i];
+        const int64_t at = state.frames(), frames = std::ssize(cuts[i].codes) / q;
+        if (at == frames) continue;
+        const int64_t fresh = std::min(next, frames - at);
+        const int64_t window = std::min(fresh + look, frames - at);
+        // A chunk is the last one if its lookahead exceeds the remaining frames.
+        const bool last = window < fresh + look || at + window == frames;
+        const int64_t taken = last && window < fresh + look ? window : fresh;
+        jobs.push_back({&state, cuts[i].codes.subspan(at * q, window * q), taken, last,
+                        std::span(outs[i]).subspan(at * hop, taken * hop)});
+        next = cuts[i].step;
+      }
+      more = !jobs.empty();
+      if (more) codec_.run(bench_.ctx, jobs);
+    }
+    return outs;
+  }
+  std::vector<float> decode(const CodecCut& cut) { return decode_all({&cut, 1}).front(); }
+  std::span<const int32_t> codes(int64_t frames) const {
+    const auto count = static_cast<size_t>(frames * codec_.config().codebooks);
+    return {golden_.view("codes").i32(), count};
+  }
+  /// Returns the number of frames of the longest stream. Long ones take the emulation minutes.
+  int64_t frames() const {
+    const int64_t all = golden_.view("codes").count() / codec_.config().codebooks;
+    return fixture::emulated(GetParam()) ? std::min<int64_t>(all, 14) : all;
+  }
+
+  const Safetensors golden_{codec_golden("codec.safetensors")};
+  EspnetCodec codec_ = golden_codec();
+  fixture::Bench bench_{2, GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(Devices, EspnetCodecs, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+TEST_P(EspnetCodecs, SamplesAreThoseOfEspnet) {
   int compared = 0;
-  for (const std::string& name : file.names()) {
+  for (const std::string& name : golden_.names()) {
     if (!name.starts_with("samples_")) continue;
     const int64_t frames = std::stoll(name.substr(8));
-    const GoldenSamples want(file, name);
-    EXPECT_EQ(want.count(), frames * codec.config().hop());
-    const std::vector<float> got =
-        decode(codec, {all.i32(), static_cast<size_t>(frames * q)}, 3, 4);
-    const float worst = want.distance(got);
+    const GoldenSamples want(golden_, name);
+    EXPECT_EQ(want.count(), frames * codec_.config().hop());
+    const float worst = want.distance(decode({codes(frames), 3, 4}));
     EXPECT_LT(worst, 1e-5f) << name;
     testing::Test::RecordProperty(name, std::to_string(worst * 1e6) + "e-6");
     ++compared;
@@ -68,15 +105,23 @@ TEST(EspnetCodec, SamplesAreThoseOfEspnet) {
   EXPECT_EQ(compared, 5);
 }
 
-TEST(EspnetCodec, ACutChangesNoBit) {
-  const EspnetCodec codec = golden_codec();
-  const Safetensors file(codec_golden("codec.safetensors"));
-  const View all = file.view("codes");
-  const std::span<const int32_t> codes(all.i32(), static_cast<size_t>(all.count()));
-  const std::vector<float> whole = decode(codec, codes, 1 << 20, 1);
+TEST_P(EspnetCodecs, ACutChangesNoBit) {
+  const std::vector<float> whole = decode({codes(frames()), 1 << 20, 1});
   for (const auto& [first, step] : {std::pair{1, 1}, {2, 7}, {5, 3}, {30, 2}}) {
-    EXPECT_TRUE(decode(codec, codes, first, step) == whole) << first << " " << step;
+    EXPECT_TRUE(decode({codes(frames()), first, step}) == whole) << first << " " << step;
   }
+}
+
+TEST_P(EspnetCodecs, TheSameBitsAloneAndInCompany) {
+  // More frames together than a pass has on the CPU, and streams that begin and end between others.
+  const CodecCut cuts[] = {{codes(frames()), 30, 2}, {codes(5), 1, 1},   {codes(frames()), 2, 7},
+                           {codes(1), 1, 1},         {codes(9), 9, 100}, {codes(12), 6, 3}};
+  const std::vector<std::vector<float>> together = decode_all(cuts);
+  for (size_t i = 0; i < together.size(); ++i) {
+    EXPECT_FALSE(together[i].empty());
+    EXPECT_TRUE(decode(cuts[i]) == together[i]) << i;
+  }
+  EXPECT_TRUE(decode_all({}).empty());
 }
 
 TEST(EspnetCodec, SizesAreThoseOfTheTensors) {
@@ -101,8 +146,9 @@ TEST(EspnetCodec, AMirroredConvolutionLooksAtBothSides) {
     std::vector<float> out;
     for (int64_t at = 0; at < std::ssize(x); at += piece) {
       const int64_t n = std::min(piece, std::ssize(x) - at);
-      const View got =
-          conv.run(bench.ctx, {x.data() + at, DType::kF32, {n, 1}}, at + n == std::ssize(x), state);
+      const MirroredConv1d::Job job{
+          {x.data() + at, DType::kF32, {n, 1}}, &state, at + n == std::ssize(x)};
+      const View got = conv.run(bench.ctx, {&job, 1}).x;
       out.insert(out.end(), got.f32(), got.f32() + got.count());
     }
     return out;

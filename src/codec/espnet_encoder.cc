@@ -27,7 +27,7 @@ Pieces EspnetEncoder::run(StepContext* const& ctx, std::span<const float> sample
   const int64_t books = config_.codebooks, piece = kEncodedFrames * config_.hop();
   const int64_t count = std::ssize(samples), total = frames(count);
   codes = Tensor({total, books}, DType::kI32);
-  SeanetEncoder::Stream stream = encoder_.open();
+  seanet::Stream stream = encoder_.open();
   int64_t made = 0;
   for (int64_t at = 0; at < count;) {
     StepContext& now = *ctx;

@@ -61,7 +61,7 @@ TEST_F(EspnetEncoderTest, FramesAreThoseOfTheWholeInAnyPieces) {
   std::vector<float> whole;
   for (const int64_t piece : {std::ssize(samples), int64_t{640}, int64_t{1777}, int64_t{1}}) {
     fixture::Bench bench(1);
-    SeanetEncoder::Stream stream = seanet.open();
+    seanet::Stream stream = seanet.open();
     std::vector<float> got;
     for (int64_t at = 0; at < std::ssize(samples);) {
       const Arena::Mark mark(bench.ctx.arena);

@@ -3,9 +3,10 @@
 // output lags behind the input by lookahead() frames, the network's right context. At the
 // end of a stream, run() computes the remaining samples with the original's zero padding. A
 // stream's state keeps what later frames need, so nothing is computed twice. A stream has the same
-// bits for any division into calls. Source: CosyVoice:cosyvoice/hifigan/{generator,f0_predictor}.py
-// (HiFTGenerator, CausalHiFTGenerator). Const after construction, shared by threads; a state is
-// used by one call at a time. T frames, M mel bands; activations f32 [time, channels].
+// bits for any division into calls, and does not depend on the other streams of a call. Source:
+// CosyVoice:cosyvoice/hifigan/{generator,f0_predictor}.py (HiFTGenerator, CausalHiFTGenerator).
+// Const after construction, shared by threads; a state is used by one call at a time. T frames, M
+// mel bands; activations f32 [time, channels].
 #pragma once
 
 #include <memory>
@@ -15,6 +16,7 @@
 #include "kernels/fft.h"
 #include "kernels/linear.h"
 #include "nn/row_queue.h"
+#include "nn/row_stack.h"
 
 namespace syrinx {
 
@@ -76,6 +78,15 @@ class HiftState {
   int64_t trim_ = 0;  // samples that must still be dropped at the front
 };
 
+/// One stream's part of a call.
+struct HiftJob {
+  HiftState* state = nullptr;
+  View mel;                           ///< [T, M] in host memory
+  bool last = false;                  ///< no frames follow
+  HiftNoise noise = {};               ///< the noise of the stream
+  std::vector<float>* out = nullptr;  ///< the samples that are now final are appended
+};
+
 /// The vocoder with its weights.
 class Hift {
  public:
@@ -88,11 +99,10 @@ class Hift {
   /// + lookahead().
   int64_t lookahead() const { return lookahead_; }
   HiftState open(std::span<const float> phase_offset = {}) const;
-  /// Processes mel [T, M] in host memory, and appends to `out` the samples that are now final.
-  /// `last`: no frames follow. The call then appends all remaining samples of the stream (hop() a
-  /// frame). The pitch, its excitation and the inverse STFT are computed on the CPU.
-  void run(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise, HiftState& state,
-           std::vector<float>& out) const;
+  /// Processes the jobs, each stream at most once. The last call of a stream appends all of its
+  /// remaining samples (hop() a frame). The pitch, its excitation and the inverse STFT are computed
+  /// on the CPU.
+  void run(StepContext& ctx, std::span<const HiftJob> jobs) const;
   /// Moves the filter, which is most of the work, to a GPU. The context of run() must then be of
   /// the GPU, and streams opened afterwards have their state there.
   void move_to(Device device);
@@ -124,18 +134,30 @@ class Hift {
   int64_t certain_samples(int64_t frames) const;
   int64_t certain(const Block& block, int64_t rows) const;
 
-  void run_piece(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
-                 HiftState& state, std::vector<float>& out) const;
-  View run_block(StepContext& ctx, const Block& block, const View& x, bool last,
-                 HiftState::Block& state) const;
-  void excite(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
-              HiftState& state) const;
-  View analyse(StepContext& ctx, bool last, HiftState& state) const;
-  View run_stage(StepContext& ctx, size_t index, const View& x, const View& spectrum, bool last,
-                 HiftState& state) const;
-  View mirror(StepContext& ctx, const View& x, HiftState& state) const;
-  void synthesise(StepContext& ctx, const View& x, bool last, HiftState& state,
-                  std::vector<float>& out) const;
+  /// Some frames of one stream, to be run in one pass.
+  struct Part {
+    const HiftJob* job = nullptr;
+    View mel;
+    bool last = false;
+    HiftState& state() const { return *job->state; }
+  };
+  using Parts = std::span<const Part>;
+
+  void run_pass(StepContext& ctx, Parts parts) const;
+  /// Runs `conv` on the rows of all parts. state_of(state) returns a part's ConvState.
+  template <typename Conv, typename StateOf>
+  RowStack convolve(StepContext& ctx, Parts parts, const Conv& conv, const RowStack& x,
+                    const StateOf& state_of) const;
+  template <typename StateOf>
+  RowStack run_block(StepContext& ctx, Parts parts, const Block& block, const RowStack& x,
+                     const StateOf& state_of) const;
+  void excite(StepContext& ctx, const Part& part) const;
+  std::span<const float> mirrored_source(StepContext& ctx, const Part& part) const;
+  RowStack analyse(StepContext& ctx, Parts parts) const;
+  RowStack run_stage(StepContext& ctx, Parts parts, size_t index, const RowStack& x,
+                     const RowStack& spectrum) const;
+  RowStack mirror(StepContext& ctx, Parts parts, const RowStack& x) const;
+  void synthesise(StepContext& ctx, const Part& part, const View& spectrum) const;
 
   HiftConfig config_;
   int64_t lookahead_ = 0;

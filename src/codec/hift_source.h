@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "io/weights.h"
 
 namespace syrinx {
@@ -43,7 +43,7 @@ struct HiftSourceConfig {
 /// uniform numbers ordered by sample, then tone. The original adds noise to every harmonic before
 /// their weighted sum. A sum of normal numbers is normal, so one number per sample has the same
 /// distribution. A sum of uniform numbers is not uniform, so each tone needs its own number.
-using HiftNoise = FunctionRef<void(int64_t frame, std::span<float>)>;
+using HiftNoise = std::function<void(int64_t frame, std::span<float>)>;
 
 /// The source with the weights of the harmonics. A State holds one signal.
 class HiftSource {

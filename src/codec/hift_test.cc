@@ -36,6 +36,7 @@ struct HiftFixture {
     c.source.phase = name == "held" ? SinePhase::kHeld : SinePhase::kInterpolated;
     return c;
   }
+  void run(const HiftJob& job) { hift.run(ctx, {&job, 1}); }
   View at(int64_t frames, const char* what) const {
     return golden.view(kind + "." + std::to_string(frames) + "." + what);
   }
@@ -54,14 +55,14 @@ struct HiftFixture {
     int64_t begin = 0;
     for (size_t i = 0; begin < frames; ++i) {
       const int64_t end = std::min(begin + pieces[i % pieces.size()], frames);
-      hift.run(ctx, mel.slice(begin, end), end == frames && !end_alone, noise, state, out);
+      run({&state, mel.slice(begin, end), end == frames && !end_alone, noise, &out});
       bench.back();
       bench.arena.reset();
       const int64_t certain = std::max<int64_t>(0, end - hift.lookahead()) * kHop;
       EXPECT_GE(static_cast<int64_t>(out.size()), certain) << end << " of " << frames;
       begin = end;
     }
-    if (end_alone) hift.run(ctx, mel.slice(0, 0), true, noise, state, out);
+    if (end_alone) run({&state, mel.slice(0, 0), true, noise, &out});
     return out;
   }
 
@@ -117,6 +118,42 @@ TEST_P(HiftSpeaks, AsTheOriginalWholeOrInPieces) {
   EXPECT_TRUE(f.speak(kFrames, kPieces, true) == whole) << "end alone";
 }
 
+TEST_P(HiftSpeaks, TheSameBitsAloneAndInCompany) {
+  HiftFixture f("interpolated", GetParam());
+  const int64_t lengths[] = {2, 21, 1};
+  const View mel = f.golden.view("mel");
+  struct Speaker {
+    HiftState state;
+    HiftNoise noise;
+    int64_t frames, fed = 0;
+    std::vector<float> out = {};
+  };
+  std::vector<Speaker> speakers;
+  for (const int64_t frames : lengths) {
+    const float* normal = f.at(frames, "noise").f32();
+    speakers.push_back({f.hift.open({f.at(frames, "phases").f32(), 9}),
+                        [normal](int64_t frame, std::span<float> out) {
+                          std::copy_n(normal + frame * kHop, kHop, out.begin());
+                        },
+                        frames});
+  }
+  for (const int64_t piece : {1, 19, 2}) {
+    std::vector<HiftJob> jobs;
+    for (Speaker& s : speakers) {
+      const int64_t begin = s.fed, end = std::min(begin + piece, s.frames);
+      if (begin == s.frames) continue;
+      s.fed = end;
+      jobs.push_back({&s.state, mel.slice(begin, end), end == s.frames, s.noise, &s.out});
+    }
+    f.hift.run(f.ctx, jobs);
+  }
+  for (const Speaker& s : speakers) {
+    const int64_t all[] = {s.frames};
+    EXPECT_TRUE(f.speak(s.frames, all) == s.out) << s.frames;
+    EXPECT_EQ(std::ssize(s.out), s.frames * kHop);
+  }
+}
+
 TEST(Hift, LookaheadIsExact) {
   HiftFixture f("interpolated");
   EXPECT_EQ(f.hift.lookahead(), 20);
@@ -128,7 +165,7 @@ TEST(Hift, LookaheadIsExact) {
   std::vector<float> out;
   int64_t fed = 0;
   while (static_cast<int64_t>(out.size()) < kHop) {
-    f.hift.run(f.ctx, mel.slice(fed, fed + 1), false, quiet, state, out);
+    f.run({&state, mel.slice(fed, fed + 1), false, quiet, &out});
     ++fed;
   }
   EXPECT_EQ(fed, f.hift.lookahead() + 1);
@@ -139,7 +176,7 @@ TEST(Hift, AnEmptyStreamIsSilent) {
   std::vector<float> out;
   HiftState state = f.hift.open();
   const HiftNoise none = [](int64_t, std::span<float>) { FAIL(); };
-  f.hift.run(f.ctx, f.golden.view("mel").slice(0, 0), true, none, state, out);
+  f.run({&state, f.golden.view("mel").slice(0, 0), true, none, &out});
   EXPECT_TRUE(out.empty());
 }
 

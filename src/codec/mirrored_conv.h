@@ -1,12 +1,14 @@
 // A convolution that is not causal, as in EnCodec and related models: the rows at both ends are
-// mirrored as padding. CPU only. Const after construction, shared by threads; a state is used by
-// one call at a time. Source: espnet:espnet2/gan_codec/shared/encoder/seanet.py (SConv1d). T rows,
-// C input and O output channels, K taps.
+// mirrored as padding. A call processes many streams at once, on the CPU or a GPU. Const after
+// construction, shared by threads; a state is used by one call at a time. Source:
+// espnet:espnet2/gan_codec/shared/encoder/seanet.py (SConv1d). T rows, C input and O output
+// channels, K taps.
 #pragma once
 
 #include <vector>
 
-#include "nn/conv.h"
+#include "nn/row_queue.h"
+#include "nn/row_stack.h"
 
 namespace syrinx {
 
@@ -23,28 +25,41 @@ class MirroredConv1d {
   class State {
     friend class MirroredConv1d;
     ConvState conv;
-    std::vector<float> early;  // the first rows, until there are enough for mirroring
+    RowQueue early;  // the first rows, until there are enough for mirroring
     bool begun = false;
     int64_t rows = 0;  // rows read so far
+  };
+
+  /// One stream's part of a call.
+  struct Job {
+    View x;  ///< [T, C]
+    State* state = nullptr;
+    bool last = false;  ///< no rows follow
   };
 
   MirroredConv1d() = default;
   /// weight [O, C, K], bias [O].
   MirroredConv1d(const View& weight, const View& bias, const MirroredOptions& options);
 
+  /// Returns the state of a new stream, on the device of the weights.
   State open() const;
-  /// Runs the convolution on x [T, C]. `last`: no rows follow. Returns the rows that are now
+  /// Runs the convolution on the jobs, each stream at most once. Returns the rows that are now
   /// final, in the arena. A stream with too few rows for mirroring is first extended by zeros, as
   /// in the authors' code. If the stride is above 1, the last call must have at least a window of
   /// rows, or all rows of the stream.
-  View run(StepContext& ctx, const View& x, bool last, State& state) const;
+  RowStack run(StepContext& ctx, std::span<const Job> jobs) const;
 
   int64_t out() const { return conv_.out(); }
   size_t bytes() const { return conv_.bytes(); }
+  /// Moves the weights to a GPU. States opened afterwards are on the GPU, too.
+  void move_to(Device device) { conv_.move_to(device); }
+  /// Returns the device of the weights.
+  Device device() const { return conv_.device(); }
 
  private:
-  View padded(StepContext& ctx, const View& x, bool last, State& state) const;
-  View first_rows(StepContext& ctx, int64_t behind, bool last, State& state) const;
+  class Copies;
+  View padded(StepContext& ctx, const Job& job, Copies& copies) const;
+  View first_rows(StepContext& ctx, const Job& job, int64_t behind, Copies& copies) const;
 
   CausalConv1d conv_;
   int64_t window_ = 1, stride_ = 1, before_ = 0, behind_ = 0;

@@ -34,36 +34,40 @@ SeanetDecoder::SeanetDecoder(const SeanetConfig& config, const Weights& weights,
   tail_ = seanet::load_conv(next(), width, 1, config.taps, plain);
 }
 
-SeanetDecoder::Stream SeanetDecoder::open() const {
-  Stream stream;
+seanet::Stream SeanetDecoder::open() const {
+  seanet::Stream stream;
   stream.convs.push_back(head_.open());
   for (const Lstm& lstm : lstm_) stream.lstm.push_back(lstm.open());
   for (const Block& block : blocks_) {
     stream.ups.push_back(block.up.open());
-    for (const seanet::Unit& unit : block.units) {
-      stream.convs.push_back(unit.conv.open());
-      stream.beside.emplace_back(block.up.out());
-    }
+    for (const seanet::Unit& unit : block.units) stream.add(unit, block.up.out());
   }
   stream.convs.push_back(tail_.open());
   return stream;
 }
 
-View SeanetDecoder::run(StepContext& ctx, const View& latent, bool last, Stream& stream) const {
-  size_t conv = 0, unit_at = 0;
-  View x = head_.run(ctx, latent, last, stream.convs[conv++]);
-  seanet::add_lstm(ctx, lstm_, x, stream.lstm);
-  for (size_t b = 0; b < blocks_.size(); ++b) {
-    const Block& block = blocks_[b];
-    seanet::apply(ctx, block.act, x);
-    x = convolve_rows(ctx, block.up, x, last, stream.ups[b]);
-    for (const seanet::Unit& unit : block.units) {
-      x = seanet::run(ctx, unit, x, last, stream.convs[conv++], stream.beside[unit_at++]);
-    }
+RowStack SeanetDecoder::run(StepContext& ctx, const RowStack& latent,
+                            std::span<const seanet::Part> parts) const {
+  seanet::Pass pass(ctx, parts);
+  RowStack x = pass.run(head_, latent);
+  pass.add_lstm(lstm_, x);
+  for (const Block& block : blocks_) {
+    pass.run(block.act, x);
+    x = pass.run(block.up, x);
+    for (const seanet::Unit& unit : block.units) x = pass.run(unit, x);
   }
-  seanet::apply(ctx, tail_act_, x);
-  const View out = tail_.run(ctx, x, last, stream.convs[conv]);
-  return out.reshape({out.shape[0]});
+  pass.run(tail_act_, x);
+  return pass.run(tail_, x);
+}
+
+void SeanetDecoder::move_to(Device device) {
+  syrinx::move_to(device, head_, tail_, lstm_);
+  seanet::move_to(device, tail_act_);
+  for (Block& block : blocks_) {
+    seanet::move_to(device, block.act);
+    block.up.move_to(device);
+    for (seanet::Unit& unit : block.units) seanet::move_to(device, unit);
+  }
 }
 
 size_t SeanetDecoder::bytes() const {

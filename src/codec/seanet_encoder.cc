@@ -37,15 +37,12 @@ int64_t SeanetEncoder::frames(int64_t samples) const {
   return samples;
 }
 
-SeanetEncoder::Stream SeanetEncoder::open() const {
-  Stream stream;
+seanet::Stream SeanetEncoder::open() const {
+  seanet::Stream stream;
   stream.convs.push_back(head_.open());
   int64_t width = head_.out();
   for (const Block& block : blocks_) {
-    for (const seanet::Unit& unit : block.units) {
-      stream.convs.push_back(unit.conv.open());
-      stream.beside.emplace_back(width);
-    }
+    for (const seanet::Unit& unit : block.units) stream.add(unit, width);
     stream.convs.push_back(block.down.open());
     width = block.down.out();
   }
@@ -54,19 +51,20 @@ SeanetEncoder::Stream SeanetEncoder::open() const {
   return stream;
 }
 
-View SeanetEncoder::run(StepContext& ctx, const View& samples, bool last, Stream& stream) const {
-  size_t conv = 0, unit_at = 0;
-  View x = head_.run(ctx, samples, last, stream.convs[conv++]);
+View SeanetEncoder::run(StepContext& ctx, const View& samples, bool last,
+                        seanet::Stream& stream) const {
+  const seanet::Part part{&stream, last};
+  const int64_t count = samples.shape[0];
+  seanet::Pass pass(ctx, {&part, 1});
+  RowStack x = pass.run(head_, {samples, {&count, 1}});
   for (const Block& block : blocks_) {
-    for (const seanet::Unit& unit : block.units) {
-      x = seanet::run(ctx, unit, x, last, stream.convs[conv++], stream.beside[unit_at++]);
-    }
-    seanet::apply(ctx, block.act, x);
-    x = block.down.run(ctx, x, last, stream.convs[conv++]);
+    for (const seanet::Unit& unit : block.units) x = pass.run(unit, x);
+    pass.run(block.act, x);
+    x = pass.run(block.down, x);
   }
-  seanet::add_lstm(ctx, lstm_, x, stream.lstm);
-  seanet::apply(ctx, tail_act_, x);
-  return tail_.run(ctx, x, last, stream.convs[conv]);
+  pass.add_lstm(lstm_, x);
+  pass.run(tail_act_, x);
+  return pass.run(tail_, x).x;
 }
 
 size_t SeanetEncoder::bytes() const {

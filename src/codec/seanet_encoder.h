@@ -13,23 +13,16 @@ namespace syrinx {
 
 class SeanetEncoder {
  public:
-  class Stream {
-    friend class SeanetEncoder;
-    std::vector<MirroredConv1d::State> convs;  // in the order of the network
-    std::vector<LstmState> lstm;
-    std::vector<RowQueue> beside;  // delayed input of each residual unit
-  };
-
   /// `config` is the config of the decoder.
   SeanetEncoder(const SeanetConfig& config, const Weights& weights);
 
   /// Returns the number of frames: samples / hop, rounded up.
   int64_t frames(int64_t samples) const;
-  Stream open() const;
-  /// Encodes x [T, 1], and overwrites it. `last`: no samples follow. The last call must have at
+  seanet::Stream open() const;
+  /// Encodes x [T, 1]. `last`: no samples follow. The last call must have at
   /// least two frames of samples, or all samples of the recording. Returns the frames [N, D] that
   /// are now final, in the arena.
-  View run(StepContext& ctx, const View& x, bool last, Stream& stream) const;
+  View run(StepContext& ctx, const View& x, bool last, seanet::Stream& stream) const;
   size_t bytes() const;
 
  private:

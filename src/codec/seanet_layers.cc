@@ -85,10 +85,6 @@ Snake load_snake(const Weights& layer, int64_t channels) {
   return snake;
 }
 
-void apply(StepContext& ctx, const Snake& snake, const View& x) {
-  if (x.shape[0] > 0) syrinx::snake(ctx, x, snake.alpha, snake.inverse, ChannelAxis::kLast, x);
-}
-
 MirroredConv1d load_conv(const Weights& layer, int64_t in, int64_t out, int64_t taps,
                          const MirroredOptions& options) {
   const Weights w = conv_scope(layer);
@@ -96,6 +92,10 @@ MirroredConv1d load_conv(const Weights& layer, int64_t in, int64_t out, int64_t 
 }
 
 namespace {
+
+void bend(StepContext& ctx, const Snake& snake, const View& x, const View& out) {
+  if (x.shape[0] > 0) syrinx::snake(ctx, x, snake.alpha, snake.inverse, ChannelAxis::kLast, out);
+}
 
 PackedLinear load_pointwise(const Weights& layer, int64_t in, int64_t out, WeightType type) {
   const Weights w = conv_scope(layer);
@@ -117,34 +117,75 @@ Unit load_unit(const Weights& layer, const SeanetConfig& config, int64_t channel
           load_pointwise(layer.scope("shortcut"), channels, channels, type)};
 }
 
-View run(StepContext& ctx, const Unit& unit, const View& x, bool last, MirroredConv1d::State& conv,
-         RowQueue& waiting) {
-  waiting.push(ctx, x);
-  apply(ctx, unit.before, x);
-  const View inner = unit.conv.run(ctx, x, last, conv);
-  apply(ctx, unit.inside, inner);
-  const View skipped = waiting.pop(ctx, inner.shape[0]);
-  const View out = ctx.arena.take(skipped.shape, DType::kF32);
-  if (out.shape[0] == 0) return out;
-  linear(ctx, unit.beside, skipped, out);
-  linear_add(ctx, unit.mix, inner, out);
+size_t bytes(const Unit& unit) {
+  return unit.conv.bytes() + unit.mix.bytes() + unit.beside.bytes();
+}
+
+void move_to(Device device, Snake& snake) { syrinx::move_to(device, snake.alpha, snake.inverse); }
+
+void move_to(Device device, Unit& unit) {
+  move_to(device, unit.before);
+  move_to(device, unit.inside);
+  syrinx::move_to(device, unit.conv, unit.mix, unit.beside);
+}
+
+void Stream::add(const Unit& unit, int64_t channels) {
+  convs.push_back(unit.conv.open());
+  beside.emplace_back(channels, unit.conv.device());
+}
+
+void Pass::run(const Snake& snake, const RowStack& x) const { bend(ctx_, snake, x.x, x.x); }
+
+RowStack Pass::run(const MirroredConv1d& conv, const RowStack& x) {
+  const std::span<MirroredConv1d::Job> jobs =
+      take_array<MirroredConv1d::Job>(ctx_, std::ssize(parts_));
+  const std::span<View> rows = views_of(ctx_, x);
+  for (size_t i = 0; i < jobs.size(); ++i)
+    jobs[i] = {rows[i], &parts_[i].stream->convs[conv_], parts_[i].last};
+  ++conv_;
+  return conv.run(ctx_, jobs);
+}
+
+RowStack Pass::run(const CausalConvTranspose1d& up, const RowStack& x) {
+  const std::span<ConvJob> jobs = take_array<ConvJob>(ctx_, std::ssize(parts_));
+  const std::span<View> rows = views_of(ctx_, x);
+  for (size_t i = 0; i < jobs.size(); ++i)
+    jobs[i] = {rows[i], &parts_[i].stream->ups[up_], {}, parts_[i].last};
+  ++up_;
+  return convolve_stack(ctx_, up, jobs);
+}
+
+RowStack Pass::run(const Unit& unit, const RowStack& x) {
+  const RowStack bent{ctx_.arena.take(x.x.shape, DType::kF32), x.rows};
+  bend(ctx_, unit.before, x.x, bent.x);
+  const RowStack inner = run(unit.conv, bent);
+  run(unit.inside, inner);
+  const Shape made{inner.x.shape[0], x.x.shape[1]};
+  const RowStack skipped{ctx_.arena.take(made, DType::kF32), inner.rows};
+  const std::span<QueueSum> moves = take_array<QueueSum>(ctx_, std::ssize(parts_));
+  const std::span<View> fresh = views_of(ctx_, x), delayed = views_of(ctx_, skipped);
+  for (size_t i = 0; i < moves.size(); ++i)
+    moves[i] = {&parts_[i].stream->beside[unit_], fresh[i], delayed[i]};
+  ++unit_;
+  copy_oldest(ctx_, moves);
+  const RowStack out{ctx_.arena.take(made, DType::kF32), inner.rows};
+  if (made[0] == 0) return out;
+  linear(ctx_, unit.beside, skipped.x, out.x);
+  linear_add(ctx_, unit.mix, inner.x, out.x);
   return out;
 }
 
-void add_lstm(StepContext& ctx, const std::vector<Lstm>& layers, const View& x,
-              std::vector<LstmState>& states) {
-  if (layers.empty() || x.shape[0] == 0) return;
-  View y = x;
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const View out = ctx.arena.take(x.shape, DType::kF32);
-    layers[i].run(ctx, y, states[i], out);
+void Pass::add_lstm(const std::vector<Lstm>& layers, const RowStack& x) const {
+  if (layers.empty() || x.x.shape[0] == 0) return;
+  View y = x.x;
+  const std::span<LstmJob> jobs = take_array<LstmJob>(ctx_, std::ssize(parts_));
+  for (size_t layer = 0; layer < layers.size(); ++layer) {
+    for (size_t i = 0; i < jobs.size(); ++i) jobs[i] = {&parts_[i].stream->lstm[layer], x.rows[i]};
+    const View out = ctx_.arena.take(x.x.shape, DType::kF32);
+    layers[layer].run(ctx_, y, jobs, out);
     y = out;
   }
-  add_inplace(ctx, x, y);
-}
-
-size_t bytes(const Unit& unit) {
-  return unit.conv.bytes() + unit.mix.bytes() + unit.beside.bytes();
+  add_inplace(ctx_, x.x, y);
 }
 
 }  // namespace seanet

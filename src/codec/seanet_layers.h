@@ -1,6 +1,7 @@
 // Layers and sizes that the encoder and the decoder of ESPnet's SEANet codecs share: snakes with
-// one parameter, residual units with a linear shortcut. Free functions and values, const after
-// loading. Network: espnet:espnet2/gan_codec/shared/encoder/seanet.py. T rows, C channels.
+// one parameter, residual units with a linear shortcut, and passes of many streams through them.
+// Values, const after loading. Network: espnet:espnet2/gan_codec/shared/encoder/seanet.py. T rows,
+// C channels.
 #pragma once
 
 #include <vector>
@@ -10,6 +11,7 @@
 #include "kernels/linear.h"
 #include "nn/lstm.h"
 #include "nn/row_queue.h"
+#include "nn/row_stack.h"
 
 namespace syrinx {
 
@@ -43,9 +45,6 @@ struct Snake {
 };
 /// Loads a snake of `channels` channels. Throws LoadError for missing or misshapen tensors.
 Snake load_snake(const Weights& layer, int64_t channels);
-/// Applies a snake to x [T, C] in place.
-void apply(StepContext& ctx, const Snake& snake, const View& x);
-
 /// Loads a convolution of the given sizes. Throws LoadError for missing or misshapen tensors.
 MirroredConv1d load_conv(const Weights& layer, int64_t in, int64_t out, int64_t taps,
                          const MirroredOptions& options);
@@ -59,17 +58,51 @@ struct Unit {
 /// Loads residual unit number `number` with `channels` channels.
 Unit load_unit(const Weights& layer, const SeanetConfig& config, int64_t channels, int64_t number,
                WeightType type);
-/// Runs a unit on x [T, C] and overwrites x. Returns the rows that are now final, in the arena.
-/// `waiting` holds the input rows (C numbers each) whose convolution needs later rows.
-View run(StepContext& ctx, const Unit& unit, const View& x, bool last, MirroredConv1d::State& conv,
-         RowQueue& waiting);
-
-/// Runs the LSTM layers one after another and adds their output to x. `states`: one per layer.
-void add_lstm(StepContext& ctx, const std::vector<Lstm>& layers, const View& x,
-              std::vector<LstmState>& states);
-
 /// Returns the size of the unit's weights in bytes.
 size_t bytes(const Unit& unit);
+/// Move the weights to a GPU. Streams opened afterwards must be on the GPU, too.
+void move_to(Device device, Snake& snake);
+void move_to(Device device, Unit& unit);
+
+/// What the layers of one stream keep between calls, in the order of the network.
+struct Stream {
+  std::vector<MirroredConv1d::State> convs;
+  std::vector<ConvState> ups;
+  std::vector<LstmState> lstm;
+  std::vector<RowQueue> beside;  // delayed input of each residual unit
+
+  /// Adds the states of a unit with `channels` channels.
+  void add(const Unit& unit, int64_t channels);
+};
+
+/// One stream in a pass.
+struct Part {
+  Stream* stream = nullptr;
+  bool last = false;  ///< no rows follow
+};
+
+/// A pass of several streams through the layers of a network, in order. A layer returns the rows
+/// that are now final, in the arena.
+class Pass {
+ public:
+  Pass(StepContext& ctx, std::span<const Part> parts) : ctx_(ctx), parts_(parts) {}
+
+  /// Applies a snake to x in place.
+  void run(const Snake& snake, const RowStack& x) const;
+  /// Runs a convolution.
+  RowStack run(const MirroredConv1d& conv, const RowStack& x);
+  /// Runs an upsampling.
+  RowStack run(const CausalConvTranspose1d& up, const RowStack& x);
+  /// Runs a residual unit.
+  RowStack run(const Unit& unit, const RowStack& x);
+  /// Runs all LSTM layers one after another and adds their output to x.
+  void add_lstm(const std::vector<Lstm>& layers, const RowStack& x) const;
+
+ private:
+  StepContext& ctx_;
+  std::span<const Part> parts_;
+  size_t conv_ = 0, up_ = 0, unit_ = 0;  // numbers of the next layers
+};
 
 }  // namespace seanet
 }  // namespace syrinx

@@ -40,7 +40,8 @@ struct EngineOptions {
   int remote_slots = 0;              ///< number of batches that may run at once in other processes
   std::string policy = "streaming";  ///< policy: "streaming", "throughput" or "fcfs"
   int max_batch = 32;                ///< sequences in one AR step, chunks in one chunk step
-  int max_prefill_rows = 128;        ///< prompt rows that one AR step may add
+  int max_prefill_rows = 0;          ///< prompt rows that one AR step may add; 0: by the device
+                                     ///< (prefill_rows_for)
   bool drafts = true;                ///< whether batches also run guesses (Sequence::draft)
   double background_share = 1;  ///< part of executor time for requests in the background, in (0, 1]
   std::string trace_file = {};  ///< path of a Chrome trace of the machine's work; empty: no trace

@@ -15,7 +15,7 @@ constexpr double kLeastShare = 1e-3;  // smallest share; with less, background w
 EngineOptions checked(EngineOptions options) {
   check_least("threads", options.threads, 0);
   check_least("max_batch", options.max_batch, 1);
-  check_least("max_prefill_rows", options.max_prefill_rows, 1);
+  check_least("max_prefill_rows", options.max_prefill_rows, 0);
   check_least("background_share", options.background_share, kLeastShare);
   return options;
 }

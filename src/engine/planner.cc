@@ -48,7 +48,6 @@ Planner::Planner(const EngineOptions& options, const ExecutorSlots& slots, Roste
       load_(load),
       policy_(checked_policy(options.policy)) {
   snapshot_.max_batch = options.max_batch;
-  snapshot_.max_prefill_rows = options.max_prefill_rows;
 }
 
 bool Planner::plan(const ExecutorSlot& slot, double now) {
@@ -142,13 +141,15 @@ void Planner::look_at_nodes(const ExecutorSlot& slot, double now) {
     const bool mine = slots_.runs(slot, node);
     // No batch may wait in a slot behind a batch of another model, whose steps may be long.
     const bool taken = snapshot_.ahead && slot.running != ref.model;
-    snapshot_.nodes.push_back({.model = ref.model->number,
-                               .ar = node.ar != nullptr,
-                               .here = mine && !taken,
-                               .next = mine && taken,
-                               .cost = node.cost.cost(),
-                               .pages_free = 0,
-                               .steps_in_flight = node.steps_in_flight});
+    snapshot_.nodes.push_back(
+        {.model = ref.model->number,
+         .ar = node.ar != nullptr,
+         .here = mine && !taken,
+         .next = mine && taken,
+         .cost = node.cost.cost(),
+         .prefill_rows = node.ar ? prefill_rows_for(node.ar->device(), options_) : 0,
+         .pages_free = 0,
+         .steps_in_flight = node.steps_in_flight});
   }
 }
 

@@ -27,7 +27,7 @@ class StepFiller {
       : plan_(plan),
         node_(node),
         entries_(snapshot.max_batch),
-        prefill_(snapshot.max_prefill_rows),
+        prefill_(snapshot.nodes[node].prefill_rows),
         pages_(snapshot.nodes[node].pages_free) {
     longest_s = std::min(longest_s, snapshot.longest_s);
     if (longest_s < kForever_s) {

@@ -21,6 +21,7 @@ struct NodeView {
   bool here = true;   ///< the executor being planned for may run the node now
   bool next = false;  ///< the executor could run the node, but has a batch of another model
   StageCost cost = {};
+  int prefill_rows = 128;   ///< prompt rows that one step of an AR node may add
   int pages_free = 0;       ///< free pages of an AR node's cache
   int steps_in_flight = 0;  ///< sequences in batches of the node that run now
   // A policy sets these fields: its views, those of them with full chunks, and urgent_slack_s().
@@ -60,7 +61,6 @@ struct ChunkView {
 /// The state that a policy plans from: plain data, of all models at one moment.
 struct Snapshot {
   int max_batch = 32;  ///< limit of entries in a batch: sequences and companions, or chunks
-  int max_prefill_rows = 128;
   /// Longest time of a batch. Only work that cannot be cut may exceed it.
   double longest_s = std::numeric_limits<double>::infinity();
   bool ahead = false;  ///< the executor is busy: plan only work that would gain nothing from

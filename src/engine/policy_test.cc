@@ -54,7 +54,7 @@ std::string str(const Plan& plan) {
 /// Returns nodes on which a batch of 4 rows takes 14 ms and a batch of 4 chunks 7 ms. Streams with
 /// a slack below about 55 ms are urgent.
 std::vector<NodeView> nodes(int pages_free = 9) {
-  return {{.ar = true, .cost = {0.010, 0.001}, .pages_free = pages_free},
+  return {{.ar = true, .cost = {0.010, 0.001}, .prefill_rows = 50, .pages_free = pages_free},
           {.cost = {0.002, 0.0003}},
           {.cost = {0.002, 0.0001}}};
 }
@@ -71,7 +71,7 @@ struct Case {
 
 void expect_plans(Policy policy, std::span<const Case> cases) {
   for (const Case& c : cases) {
-    Snapshot snapshot{.max_batch = 4, .max_prefill_rows = 50};
+    Snapshot snapshot{.max_batch = 4};
     snapshot.nodes = nodes(c.pages_free);
     snapshot.nodes[0].here = c.may_step, snapshot.nodes[0].steps_in_flight = c.steps_in_flight;
     snapshot.nodes[1].here = snapshot.nodes[2].here = c.may_chunk;
@@ -85,7 +85,7 @@ void expect_plans(Policy policy, std::span<const Case> cases) {
 }
 
 TEST(StreamingPolicy, EachNodeSetsItsOwnPagesAside) {
-  Snapshot snapshot{.max_batch = 4, .max_prefill_rows = 50};
+  Snapshot snapshot{.max_batch = 4};
   snapshot.nodes = nodes(2);
   snapshot.nodes.push_back(snapshot.nodes[0]);
   snapshot.nodes[3].here = false;
@@ -95,6 +95,21 @@ TEST(StreamingPolicy, EachNodeSetsItsOwnPagesAside) {
   Plan plan;
   plan_streaming(snapshot, plan);
   EXPECT_EQ(str(plan), "ar 0x40");
+}
+
+TEST(StreamingPolicy, EachNodeHasItsOwnLimitOfPromptRows) {
+  Snapshot snapshot{.max_batch = 4};
+  snapshot.nodes = nodes();
+  snapshot.nodes.push_back(snapshot.nodes[0]);
+  snapshot.nodes[3].prefill_rows = 90;
+  SequenceView other = prompt(0, 100);
+  for (const auto& [node, plan_of_node] : {std::pair{0, "ar 0x50"}, {3, "ar 0x90"}}) {
+    other.node = node;
+    snapshot.sequences = {other};
+    Plan plan;
+    plan_streaming(snapshot, plan);
+    EXPECT_EQ(str(plan), plan_of_node);
+  }
 }
 
 TEST(StreamingPolicy, Table) {
@@ -195,7 +210,7 @@ TEST(StreamingPolicy, Table) {
 }
 
 TEST(StreamingPolicy, RelaxedRowsFillAnUrgentBatchOnlyALittle) {
-  Snapshot snapshot{.max_batch = 32, .max_prefill_rows = 50};
+  Snapshot snapshot{.max_batch = 32};
   snapshot.nodes = {{.ar = true, .cost = {0.005, 0.0009}, .pages_free = 99},
                     {.cost = {0.001, 0.0001}}};
   snapshot.sequences = {decode(0, 0.001)};
@@ -241,7 +256,7 @@ TEST(Policies, AddGuessesWhereTheyPay) {
   };
   for (const Guesses& c : cases) {
     for (const NamedPolicy& policy : policies()) {
-      Snapshot snapshot{.max_batch = 4, .max_prefill_rows = 50};
+      Snapshot snapshot{.max_batch = 4};
       snapshot.nodes = nodes();
       snapshot.nodes[0].cost = c.cost;
       snapshot.sequences = c.sequences;
@@ -274,13 +289,13 @@ TEST(StreamingPolicy, ABatchOfChunksIsShortUnlessOneIsLong) {
 
 /// Returns nodes of two models: 0 and 1 of a speech model, 2 of a text model with long steps.
 std::vector<NodeView> two_models() {
-  return {{.model = 0, .ar = true, .cost = {0.002, 0.0001}, .pages_free = 9},
+  return {{.model = 0, .ar = true, .cost = {0.002, 0.0001}, .prefill_rows = 50, .pages_free = 9},
           {.model = 0, .cost = {0.001, 0.0001}},
-          {.model = 1, .ar = true, .cost = {0.010, 0.010}, .pages_free = 99}};
+          {.model = 1, .ar = true, .cost = {0.010, 0.010}, .prefill_rows = 50, .pages_free = 99}};
 }
 
 TEST(StreamingPolicy, OneNodeAtATimeAndDeadlinesDecideWhich) {
-  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
+  Snapshot snapshot{.max_batch = 8};
   snapshot.nodes = two_models();
   SequenceView text = decode(1, 0.02);
   text.node = 2;
@@ -297,7 +312,7 @@ TEST(StreamingPolicy, OneNodeAtATimeAndDeadlinesDecideWhich) {
 
 /// If a batch were built while another one runs, the executor would stay busy with the same model.
 TEST(StreamingPolicy, AheadOfTimeNothingIsPlannedBeforeAnotherModelsUrgentStream) {
-  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50, .ahead = true};
+  Snapshot snapshot{.max_batch = 8, .ahead = true};
   snapshot.nodes = two_models();
   snapshot.nodes[2].here = false, snapshot.nodes[2].next = true;
   const auto plan_beside = [&](SequenceView mine, SequenceView other) {
@@ -320,7 +335,7 @@ TEST(StreamingPolicy, AheadOfTimeNothingIsPlannedBeforeAnotherModelsUrgentStream
 }
 
 TEST(StreamingPolicy, ReadersComeBehindListenersUntilTheyAreVeryLate) {
-  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
+  Snapshot snapshot{.max_batch = 8};
   snapshot.nodes = two_models();
   const auto node_for = [&](double reader_slack_s, SequenceView other) {
     SequenceView text = decode(1, reader_slack_s);
@@ -360,7 +375,7 @@ TEST(StreamingPolicy, OfOneRequestTheNodeNearestToItsClientGoesFirst) {
 }
 
 TEST(StreamingPolicy, APromptIsCutSoThatAnotherModelsListenerHearsNoGap) {
-  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
+  Snapshot snapshot{.max_batch = 8};
   snapshot.nodes = two_models();
   SequenceView text = prompt(1, 50);
   text.node = 2;
@@ -384,7 +399,7 @@ TEST(StreamingPolicy, APromptIsCutSoThatAnotherModelsListenerHearsNoGap) {
 }
 
 TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
-  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
+  Snapshot snapshot{.max_batch = 8};
   snapshot.nodes = two_models();
   snapshot.nodes[2].cost = {0, 0.001};
   SequenceView text = prompt(1, 50, 1.0);
@@ -488,8 +503,9 @@ struct Play {
   std::vector<Request> requests;
 
   Snapshot look(int max_batch, int prefill, int pages_free, double slack_s) const {
-    Snapshot s{.max_batch = max_batch, .max_prefill_rows = prefill};
+    Snapshot s{.max_batch = max_batch};
     s.nodes = nodes(pages_free);
+    s.nodes[0].prefill_rows = prefill;
     for (int i = 0; i < static_cast<int>(requests.size()); ++i) {
       const Request& r = requests[i];
       const double slack = slack_s * ((i * 7) % 5);

@@ -81,5 +81,7 @@ struct ResidentModel {
 
 /// Returns the number of pages that fit into EngineOptions::kv_bytes for an AR stage.
 int pages_for(const ArStage& ar, const EngineOptions& options);
+/// Returns how many prompt rows a step of an AR stage on `device` may add.
+int prefill_rows_for(Device device, const EngineOptions& options);
 
 }  // namespace syrinx

@@ -46,6 +46,15 @@ class BlocksPipeline : public Pipeline {
   Graph graph_;
 };
 
+TEST(PrefillRows, ByTheDeviceUnlessAsked) {
+  EngineOptions options;
+  EXPECT_EQ(prefill_rows_for(Device::kCpu, options), 128);
+  EXPECT_EQ(prefill_rows_for(Device::gpu(1), options), 256);
+  options.max_prefill_rows = 9;
+  EXPECT_EQ(prefill_rows_for(Device::kCpu, options), 9);
+  EXPECT_EQ(prefill_rows_for(Device::gpu(1), options), 9);
+}
+
 TEST(WaitingFrames, LastAsLongAsTheModelSays) {
   ScriptedMachine machine({.options = patient()});
   const ResidentModel& blocks = machine.add(std::make_shared<BlocksPipeline>());

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/id_limits.h"
+
 namespace syrinx {
 
 namespace {
@@ -19,7 +21,7 @@ int64_t fill_size(const ArStage& ar, int rows) {
 /// counting those of companions and guesses.
 int StepWork::lay_out(const Step& step) {
   seqs_.clear(), row_begin_.clear(), kv_len_.clear(), emitting_.clear(), merged_.clear();
-  guided_ = scored_ = tapped_ = false;
+  guided_ = scored_ = listed_ = tapped_ = false;
   int rows = 0, emits = 0;
   for (const StepSequence& seq : step.sequences) {
     const int yields = seq.emits ? 1 + seq.drafts : 0;
@@ -35,6 +37,7 @@ int StepWork::lay_out(const Step& step) {
     }
     guided_ = guided_ || seq.guided;
     scored_ = scored_ || (seq.emits && seq.scores >= 0);
+    listed_ = listed_ || (seq.emits && seq.scores > 0);
   }
   row_begin_.push_back(rows);
   pages_ = step.page_table;
@@ -65,10 +68,11 @@ int StepWork::pad(int emits) {
 void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepResults& out) {
   int emits = lay_out(step);
   const ArTraits& traits = ar.traits();
-  const bool plain = !scored_ && !tapped_ && !options_.watch;
+  const bool plain = !listed_ && !tapped_ && !options_.watch;
   const bool one_row_each = step.rows == std::ssize(seqs_) && emits == step.rows;
   const bool repeats = ctx.stream && plain && one_row_each;
-  if (repeats && !guided_ && fill_size(ar, emits) > 0) emits = pad(emits);
+  const int64_t fills = scored_ ? 0 : fill_size(ar, emits);
+  if (repeats && !guided_ && fills > 0) emits = pad(emits);
   out.codes_per_step = static_cast<int>(traits.vocab.size());
   out.faults.clear();
   results_.assign((emits + emitting_.size()) * out.codes_per_step, 0);
@@ -90,7 +94,7 @@ void StepWork::run_on_gpu(StepContext& ctx, const ArStage& ar, const Step& step,
   const Arena::Mark host_mark(ctx.host);
   set_draws(ar.traits());
   filled_ = {};
-  place_block(repeats ? static_cast<int>(fill_size(ar, emits)) : 0);
+  place_block(repeats && !scored_ ? static_cast<int>(fill_size(ar, emits)) : 0);
   block_.memory = repeats ? static_cast<char*>(ctx.stream->block(block_.end)) : nullptr;
   const bool fits = block_.memory != nullptr;
   if (!fits) {
@@ -173,8 +177,8 @@ void StepWork::write_block() {
   draws_.write(block_.memory + block_.draws);
 }
 
-/// Queues all work of a step on a device. Waits for the device only if log-probabilities are
-/// requested.
+/// Queues all work of a step on a device. Waits for the device only if a row requests alternatives
+/// to its id.
 void StepWork::queue(StepContext& ctx, const ArStage& ar, const Step& step, int emits,
                      StepResults& out) {
   const ArTraits& traits = ar.traits();
@@ -212,11 +216,8 @@ void StepWork::queue(StepContext& ctx, const ArStage& ar, const Step& step, int 
     } else {
       sample_code(ctx, k, merged, codes, status);
     }
-    if (scored_ && k == 0) {
-      fetch(ctx, results, results_);
-      synchronize(ctx);
-      score(ctx, logits, out);
-    }
+    if (scored_ && k == 0) score(ctx, logits, codes);
+    if (listed_ && k == 0) list_best(ctx, logits, out);
   }
   fetch(ctx, results, results_);
   if (traits.values > 0) fetch_values(ctx, ar, rows, hidden, codes, out);
@@ -271,31 +272,46 @@ void StepWork::fetch_taps(StepContext& ctx, const Step& step, View taps, StepRes
   }
 }
 
-/// Computes log-softmax for the rows that request scores, before temperature and rules.
-void StepWork::score(StepContext& ctx, View logits, StepResults& out) {
+/// Computes log-softmax of the drawn ids, before temperature and rules: on the CPU for the rows
+/// that request it, on a GPU for all rows in one launch.
+void StepWork::score(StepContext& ctx, View logits, View codes) {
+  const int64_t rows = logits.shape[0];
+  scores_.assign(static_cast<size_t>(rows), 0);
+  if (ctx.stream) {
+    const View drawn = ctx.arena.take({rows}, DType::kF32);
+    log_probabilities(ctx, logits, codes, 0, drawn);
+    return fetch(ctx, drawn, scores_);
+  }
+  for (size_t e = 0; e < emitting_.size(); ++e) {
+    const int64_t row = merged_[e].row;
+    if (emitting_[e].sequence->scores < 0) continue;
+    log_probabilities(ctx, logits.slice(row, row + 1), codes.slice(row, row + 1), 0,
+                      {&scores_[static_cast<size_t>(row)], DType::kF32, {1}});
+  }
+}
+
+/// Finds the best ids of the rows that request them, with their log-softmax.
+void StepWork::list_best(StepContext& ctx, View logits, StepResults& out) {
   const auto vocab = static_cast<size_t>(logits.shape[1]);
   logits_.resize(vocab);
   for (size_t e = 0; e < emitting_.size(); ++e) {
     const int wanted = emitting_[e].sequence->scores;
-    if (wanted < 0) continue;
+    if (wanted <= 0) continue;
     const int row = merged_[e].row;
     fetch(ctx, logits.slice(row, row + 1), logits_);
     synchronize(ctx);
     const float top = *std::max_element(logits_.begin(), logits_.end());
     double sum = 0;
     for (const float l : logits_) sum += std::exp(static_cast<double>(l) - top);
-    const auto scored = [&](int32_t id) {
-      return ScoredId{id, static_cast<float>(logits_[id] - top - std::log(sum))};
-    };
-    StepScores& scores = out.scores[e];
-    scores.drawn = scored(results_[static_cast<size_t>(row) * out.codes_per_step]);
     std::vector<int32_t> ids(vocab);
     std::iota(ids.begin(), ids.end(), 0);
     const auto most = ids.begin() + std::min<std::ptrdiff_t>(wanted, std::ssize(ids));
     std::partial_sort(ids.begin(), most, ids.end(), [&](int32_t a, int32_t b) {
       return logits_[a] != logits_[b] ? logits_[a] > logits_[b] : a < b;
     });
-    for (auto id = ids.begin(); id != most; ++id) scores.top.push_back(scored(*id));
+    for (auto id = ids.begin(); id != most; ++id) {
+      out.scores[e].top.push_back({*id, static_cast<float>(logits_[*id] - top - std::log(sum))});
+    }
   }
 }
 
@@ -308,6 +324,10 @@ void StepWork::read_results(StepResults& out) {
     const int32_t* codes = results_.data() + merged_[e].row * per_step;
     const int32_t* status = results_.data() + (emits + e) * per_step;
     std::copy_n(codes, per_step, out.codes.begin() + e * per_step);
+    if (scored_ && emitting_[e].sequence->scores >= 0) {
+      const auto row = static_cast<size_t>(merged_[e].row);
+      out.scores[e].drawn = {codes[0], scores_[row]};
+    }
     const int32_t* bad = std::find_if(status, status + per_step, [](int32_t s) { return s != 0; });
     if (bad != status + per_step) out.status[e] = static_cast<SampleStatus>(*bad);
   }

@@ -117,7 +117,8 @@ class StepWork {
   void fetch_values(StepContext& ctx, const ArStage& ar, const ArBatch& rows, View hidden,
                     View codes, StepResults& out);
   void fetch_taps(StepContext& ctx, const Step& step, View taps, StepResults& out);
-  void score(StepContext& ctx, View logits, StepResults& out);
+  void score(StepContext& ctx, View logits, View codes);
+  void list_best(StepContext& ctx, View logits, StepResults& out);
   void read_results(StepResults& out);
 
   const StepOptions options_;
@@ -139,7 +140,9 @@ class StepWork {
   bool guided_ = false;
   bool tapped_ = false;        // whether any row is tapped
   bool scored_ = false;        // whether any row requested log-probabilities
-  std::vector<float> logits_;  // logits of the row being scored
+  bool listed_ = false;        // whether any row requested alternatives to its id
+  std::vector<float> scores_;  // log-probability of each row's id; only if scored_
+  std::vector<float> logits_;  // logits of the row whose alternatives are listed
 };
 
 }  // namespace syrinx

@@ -67,6 +67,13 @@ void add_oldest(StepContext& ctx, std::span<const QueueSum> jobs) {
   moves.sum();
 }
 
+void copy_oldest(StepContext& ctx, std::span<const QueueSum> jobs) {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  QueueMoves moves(ctx, std::ssize(jobs));
+  for (const QueueSum& job : jobs) moves.add(*job.queue, job.fresh, job.sum);
+  moves.copy();
+}
+
 RowQueue RowQueue::clone() const {
   RowQueue copy(width_, device_);
   if (!rows_.empty()) copy.rows_ = rows_.clone();

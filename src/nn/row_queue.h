@@ -62,5 +62,7 @@ struct QueueSum {
 };
 /// Does this for several queues, each at most once.
 void add_oldest(StepContext& ctx, std::span<const QueueSum> jobs);
+/// As add_oldest, but writes the removed rows to `sum` instead of adding them.
+void copy_oldest(StepContext& ctx, std::span<const QueueSum> jobs);
 
 }  // namespace syrinx

@@ -165,8 +165,8 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->check(between(1, 4096))
       ->capture_default_str();
   app.add_option("--max-prefill-rows", engine.max_prefill_rows,
-                 "most prompt rows that are added to one step")
-      ->check(between(1, 1 << 20))
+                 "most prompt rows that are added to one step; 0: 128, on a GPU 256")
+      ->check(between(0, 1 << 20))
       ->capture_default_str();
   app.add_flag("--drafts,!--no-drafts", engine.drafts,
                "guess a text's next tokens and check them in one step; the text is the same, but "

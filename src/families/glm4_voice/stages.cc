@@ -221,25 +221,29 @@ int VocoderStage::cut(const StreamState&, const WaitingFrames& waiting, int) con
 }
 
 void VocoderStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  for (const ChunkJob& job : jobs) run(ctx, job);
-}
-
-void VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
-  auto& s = *static_cast<SoundStream*>(job.state);
   const Arena::Mark mark(ctx.host);
-  const int64_t mel = in_width(), known = job.fresh + job.ahead, count = known - s.ahead;
-  const View rows = ctx.host.take({count, mel}, DType::kF32);
-  std::copy_n(job.values.data() + (job.left + s.ahead) * mel, count * mel, rows.f32());
-  const auto noise = [&](int64_t frame, std::span<float> values) {
-    philox_normal(s.seed, static_cast<uint32_t>(frame), kSourceNoise, values);
-  };
-  hift_.run(ctx, rows, job.last && job.ahead == 0, noise, s.hift, s.ready);
-  const auto samples = static_cast<size_t>(int64_t{job.fresh} * out_width());
-  SYRINX_CHECK(s.ready.size() >= samples, "[glm4_voice vocoder] ", samples, " samples needed, but ",
-               s.ready.size(), " ready");
-  std::copy_n(s.ready.begin(), samples, job.out.begin());
-  s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(samples));
-  s.ahead = known - job.fresh;
+  const int64_t mel = in_width();
+  std::vector<HiftJob> work;
+  for (const ChunkJob& job : jobs) {
+    auto& s = *static_cast<SoundStream*>(job.state);
+    const int64_t count = job.fresh + job.ahead - s.ahead;
+    const View rows = ctx.host.take({count, mel}, DType::kF32);
+    std::copy_n(job.values.data() + (job.left + s.ahead) * mel, count * mel, rows.f32());
+    const auto noise = [&s](int64_t frame, std::span<float> values) {
+      philox_normal(s.seed, static_cast<uint32_t>(frame), kSourceNoise, values);
+    };
+    work.push_back({&s.hift, rows, job.last && job.ahead == 0, noise, &s.ready});
+  }
+  hift_.run(ctx, work);
+  for (const ChunkJob& job : jobs) {
+    auto& s = *static_cast<SoundStream*>(job.state);
+    const auto samples = static_cast<size_t>(int64_t{job.fresh} * out_width());
+    SYRINX_CHECK(s.ready.size() >= samples, "[glm4_voice vocoder] ", samples,
+                 " samples needed, but ", s.ready.size(), " ready");
+    std::copy_n(s.ready.begin(), samples, job.out.begin());
+    s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(samples));
+    s.ahead = job.ahead;
+  }
 }
 
 }  // namespace syrinx::glm4_voice

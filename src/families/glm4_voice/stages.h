@@ -95,7 +95,6 @@ class VocoderStage : public ChunkStage {
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
 
  private:
-  void run(StepContext& ctx, const ChunkJob& job) const;
   const Hift& hift_;
 };
 

@@ -115,10 +115,12 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   // The codec of another model has tensors that do not fit these sizes, so loading it fails.
   sizes.codebooks = config_.streams - 1;
   sizes.codebook_size = config_.codes;
+  std::unique_ptr<EspnetCodec> codec;
   generator.build([&] {
-    stage_ = std::make_unique<CodecStage<EspnetCodec>>(
-        std::make_unique<EspnetCodec>(sizes, generator, codec_weights(spec.weights)));
+    codec = std::make_unique<EspnetCodec>(sizes, generator, codec_weights(spec.weights));
   });
+  move_networks(spec, "codec", *codec);
+  stage_ = std::make_unique<CodecStage<EspnetCodec>>(std::move(codec));
   find_ears(spec, generator, sizes);
 }
 

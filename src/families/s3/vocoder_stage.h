@@ -34,7 +34,9 @@ class S3VocoderStage : public ChunkStage {
 
  private:
   struct Stream;
-  void run(StepContext& ctx, ChunkJob& job) const;
+  struct Piece;
+  Piece begin_piece(StepContext& ctx, ChunkJob& job, int64_t begin, HiftJob& work) const;
+  void end_piece(const Piece& piece) const;
   HiftState begin(const Stream& stream) const;
 
   const Hift& hift_;

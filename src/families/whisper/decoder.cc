@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "families/whisper/alignment.h"
+#include "families/whisper/token_rules.h"
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
 
@@ -228,17 +229,40 @@ void WhisperDecoder::forward(StepContext& ctx, const ArBatch& batch, View hidden
   final_(ctx, hidden, hidden);
 }
 
+/// Computes the probabilities that texts note.
+void WhisperDecoder::note(StepContext& ctx, std::span<DecoderText* const> texts,
+                          const View& logits) const {
+  if (std::ranges::all_of(texts, [](const DecoderText* text) { return text->noted() < 0; })) return;
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const auto count = std::ssize(texts);
+  const View ids = ctx.host.take({count, 1}, DType::kI32);
+  for (int64_t i = 0; i < count; ++i) ids.i32()[i] = std::max(0, texts[i]->noted());
+  const std::span<float> found = take_array<float>(ctx, count);
+  if (ctx.device == Device::kCpu) {
+    for (int64_t i = 0; i < count; ++i) {
+      const float* row = logits.f32() + i * config_.vocab;
+      found[i] = probability({row, static_cast<size_t>(config_.vocab)}, ids.i32()[i]);
+    }
+  } else {
+    const View logs = ctx.arena.take({count}, DType::kF32);
+    log_probabilities(ctx, logits, upload(ctx, ids), 0, logs);
+    fetch(ctx, logs, found);
+    synchronize(ctx);
+    for (float& value : found) value = std::exp(value);
+  }
+  for (int64_t i = 0; i < count; ++i)
+    if (texts[i]->noted() >= 0) texts[i]->note(found[i]);
+}
+
 void WhisperDecoder::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, View,
                             View out) const {
   linear(ctx, head_, hidden, out);
   const Arena::Mark host_mark(ctx.host);
-  const View host = on_host(ctx, out);
   const auto texts = emitting<DecoderText>(ctx, batch);
-  ctx.pool.parallel_for(batch.emits, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      texts[i]->shape({host.f32() + i * config_.vocab, static_cast<size_t>(config_.vocab)});
-  });
-  if (ctx.device != Device::kCpu) store(ctx, {host.f32(), static_cast<size_t>(host.count())}, out);
+  note(ctx, texts, out);
+  const std::span<IdLimits> limits = take_array<IdLimits>(ctx, batch.emits);
+  for (size_t i = 0; i < limits.size(); ++i) limits[i] = texts[i]->limits();
+  limit_ids(ctx, out, limits);
 }
 
 }  // namespace syrinx::whisper

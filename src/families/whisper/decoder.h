@@ -4,8 +4,8 @@
 // cross-attention. Nothing else is computed for a row of the memory. It is cached, dropped and
 // computed again like any row of a prompt. Source:
 // transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction. E:
-// sequences that yield a step. W: width. V: vocabulary. On a GPU, the host applies the rules: each
-// step copies its logits to the host and back.
+// sequences that yield a step. W: width. V: vocabulary. On a GPU, alignments copy queries and
+// logits to the host.
 #pragma once
 
 #include "families/network_stage.h"
@@ -21,7 +21,7 @@ class WhisperDecoder : public NetworkStage {
 
   void move_to(Device device) { place_.move(device, table_, positions_, blocks_, final_, head_); }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Writes the logits to out [E, V], and applies each sequence's rules (DecoderText::shape).
+  /// Writes the logits to out [E, V], and applies each sequence's rules (DecoderText::limits).
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   size_t bytes() const { return bytes_of(table_, positions_, blocks_); }
@@ -43,6 +43,7 @@ class WhisperDecoder : public NetworkStage {
   void note_queries(StepContext& ctx, int layer, const ArBatch& batch, const Rows& rows,
                     const View& q) const;
   void align(StepContext& ctx, const ArBatch& batch, const Rows& rows, const View& x) const;
+  void note(StepContext& ctx, std::span<DecoderText* const> texts, const View& logits) const;
 
   ModelConfig config_;
   Embedding table_;

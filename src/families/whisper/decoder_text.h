@@ -9,6 +9,7 @@
 
 #include "families/whisper/config.h"
 #include "families/whisper/window.h"
+#include "kernels/id_limits.h"
 #include "model/sequence.h"
 
 namespace syrinx::whisper {
@@ -33,9 +34,14 @@ class DecoderText : public Sequence {
   }
   /// Returns the id of row `pos`, which comes after the memory.
   int32_t input(int pos) const { return ids_[static_cast<size_t>(pos - memory_rows_)]; }
-  /// Reads the network's logits [V] for the next step. Sets those of forbidden ids to minus
-  /// infinity. Called by the executor that runs the step.
-  virtual void shape(std::span<float> /*logits*/) {}
+  /// Returns the limits of the next step's id, which borrow memory until the next call. Called by
+  /// the executor that runs the step.
+  virtual IdLimits limits() { return {}; }
+  /// Returns the id whose probability in the next step note() must receive, before the limits.
+  /// Negative: none.
+  virtual int32_t noted() const { return -1; }
+  /// Receives the probability of noted().
+  virtual void note(float /*probability*/) {}
   /// Returns the window that the encoder must process. Null if its rows are given.
   virtual const WhisperWindow* audio() const { return nullptr; }
   /// Returns this object if it stores attention, else null.

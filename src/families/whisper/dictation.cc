@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "families/whisper/token_rules.h"
 #include "text/utf8.h"
 
 namespace syrinx::whisper {
@@ -19,7 +18,8 @@ Dictation::Dictation(const ModelConfig& config, const Generation& generation,
       generation_(generation),
       tokenizer_(tokenizer),
       window_(std::move(window)),
-      rows_(std::move(rows)) {
+      rows_(std::move(rows)),
+      allowed_(config.vocab) {
   const Generation& g = generation_;
   const Window& w = *window_;
   // Half of the positions are for the text before the window, the other half for the window's text.
@@ -53,14 +53,13 @@ Status Dictation::take(int, const Frames& frames) {
   return ok_status();
 }
 
-void Dictation::shape(std::span<float> logits) {
-  if (step_ == 0) window_->heard.no_speech_prob = probability(logits, generation_.no_speech());
+IdLimits Dictation::limits() {
   if (step_ >= std::ssize(forced_)) {
     const auto drawn = std::span<const int32_t>(ids_).subspan(size_t(prompt_) + forced_.size());
-    apply_rules(generation_, window_->timestamps, drawn, logits);
-  } else if (forced_[step_] == kFound) {
-    allow_languages(generation_, logits);
+    return rules_after(generation_, window_->timestamps, drawn, allowed_);
   }
+  if (forced_[step_] == kFound) return only_languages(generation_, allowed_);
+  return {};
 }
 
 Verdict Dictation::advance(std::span<const int32_t> codes, StepOutput& out) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "families/whisper/decoder_text.h"
+#include "families/whisper/token_rules.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx::whisper {
@@ -25,7 +26,9 @@ class Dictation : public DecoderText {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status take(int port, const Frames& frames) override;
 
-  void shape(std::span<float> logits) override;
+  IdLimits limits() override;
+  int32_t noted() const override { return step_ == 0 ? generation_.no_speech() : -1; }
+  void note(float probability) override { window_->heard.no_speech_prob = probability; }
   const WhisperWindow* audio() const override { return window_->rows ? nullptr : &window_->audio; }
 
  private:
@@ -42,6 +45,7 @@ class Dictation : public DecoderText {
   const Tokenizer& tokenizer_;
   const std::shared_ptr<Window> window_;
   const Coming rows_;  // rows of the memory so far; unused if Window::rows is set
+  IdSet allowed_;
   SampleParams sampling_;
   std::vector<int32_t> forced_;  // ids of the first steps
   int most_ = 1;

@@ -2,71 +2,60 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <vector>
 
 namespace syrinx::whisper {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
-void forbid(std::span<float> logits, int64_t begin, int64_t end) {
-  end = std::min<int64_t>(end, std::ssize(logits));
-  if (begin < end) std::fill(logits.begin() + begin, logits.begin() + end, kNever);
+void forbid(IdSet& allowed, std::span<const int32_t> ids) {
+  for (const int32_t id : ids) allowed.remove(id, id + 1);
 }
 
-void forbid(std::span<float> logits, std::span<const int32_t> ids) {
-  for (const int32_t id : ids) logits[id] = kNever;
-}
-
-double log_sum(std::span<const float> x) {
-  const float top = *std::max_element(x.begin(), x.end());
-  if (!(top > kNever)) return kNever;
-  double sum = 0;
-  for (const float v : x) sum += std::exp(static_cast<double>(v - top));
-  return top + std::log(sum);
-}
-
-void apply_grammar(const Generation& g, std::span<const int32_t> sampled, std::span<float> logits) {
-  const auto vocab = std::ssize(logits);
+void apply_grammar(const Generation& g, std::span<const int32_t> sampled, IdSet& allowed) {
+  const auto vocab = allowed.vocabulary();
   const int32_t first = g.timestamps();
   const size_t count = sampled.size();
   const bool after_one = count >= 1 && g.is_timestamp(sampled[count - 1]);
   const bool pair = count < 2 || g.is_timestamp(sampled[count - 2]);
-  if (after_one) pair ? forbid(logits, first, vocab) : forbid(logits, 0, g.end);
+  if (after_one) pair ? allowed.remove(first, vocab) : allowed.remove(0, g.end);
   const auto last = std::find_if(sampled.rbegin(), sampled.rend(),
                                  [&](int32_t id) { return g.is_timestamp(id); });
   if (last != sampled.rend()) {
     // A segment may begin at the time at which the previous one ended.
-    forbid(logits, first, *last + (after_one && !pair ? 0 : 1));
+    allowed.remove(first, *last + (after_one && !pair ? 0 : 1));
   }
   if (count == 0) {
-    forbid(logits, 0, first);
-    if (g.max_first_timestamp >= 0) forbid(logits, first + g.max_first_timestamp + 1, vocab);
-  }
-  const auto text = logits.first(static_cast<size_t>(first));
-  if (log_sum(logits.subspan(static_cast<size_t>(first))) >
-      *std::max_element(text.begin(), text.end())) {
-    forbid(logits, 0, first);
+    allowed.remove(0, first);
+    if (g.max_first_timestamp >= 0) allowed.remove(first + g.max_first_timestamp + 1, vocab);
   }
 }
 
 }  // namespace
 
-void apply_rules(const Generation& g, bool timestamps, std::span<const int32_t> sampled,
-                 std::span<float> logits) {
-  if (sampled.empty()) forbid(logits, g.suppressed_first);
-  forbid(logits, g.suppressed);
-  if (!timestamps) return;
-  logits[g.no_timestamps] = kNever;
-  apply_grammar(g, sampled, logits);
+void IdSet::set(int64_t begin, int64_t end, bool in) {
+  end = std::min(end, vocabulary_);
+  for (int64_t id = begin, next = 0; id < end; id = next) {
+    next = std::min(end, (id / 64 + 1) * 64);
+    const uint64_t bits = ~uint64_t{0} >> (64 - (next - id)) << (id % 64);
+    uint64_t& word = words_[static_cast<size_t>(id / 64)];
+    word = in ? word | bits : word & ~bits;
+  }
 }
 
-void allow_languages(const Generation& g, std::span<float> logits) {
-  std::vector<std::pair<int32_t, float>> kept;
-  for (const auto& [name, id] : g.languages) kept.emplace_back(id, logits[id]);
-  forbid(logits, 0, std::ssize(logits));
-  for (const auto& [id, logit] : kept) logits[id] = logit;
+IdLimits rules_after(const Generation& g, bool timestamps, std::span<const int32_t> sampled,
+                     IdSet& allowed) {
+  allowed.add(0, allowed.vocabulary());
+  if (sampled.empty()) forbid(allowed, g.suppressed_first);
+  forbid(allowed, g.suppressed);
+  if (!timestamps) return {allowed.mask()};
+  allowed.remove(g.no_timestamps, g.no_timestamps + 1);
+  apply_grammar(g, sampled, allowed);
+  return {allowed.mask(), g.timestamps()};
+}
+
+IdLimits only_languages(const Generation& g, IdSet& allowed) {
+  allowed.remove(0, allowed.vocabulary());
+  for (const auto& [name, id] : g.languages) allowed.add(id, id + 1);
+  return {allowed.mask()};
 }
 
 float probability(std::span<const float> logits, int32_t id) {

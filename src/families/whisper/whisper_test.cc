@@ -10,6 +10,7 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
+#include "kernels/fixture.h"
 #include "model/run_streams.h"
 
 namespace syrinx::whisper {
@@ -408,11 +409,27 @@ Generation small_rules() {
 std::vector<int32_t> allowed_after(std::vector<int32_t> sampled, std::vector<float> logits,
                                    bool timestamps = true) {
   const Generation g = small_rules();
-  apply_rules(g, timestamps, sampled, logits);
+  IdSet allowed(std::ssize(logits));
+  const IdLimits limits = rules_after(g, timestamps, sampled, allowed);
+  fixture::Bench bench;
+  limit_ids(bench.ctx, {logits.data(), DType::kF32, {1, std::ssize(logits)}}, {&limits, 1});
   std::vector<int32_t> out;
   for (size_t i = 0; i < logits.size(); ++i)
     if (std::isfinite(logits[i])) out.push_back(static_cast<int32_t>(i));
   return out;
+}
+
+TEST(WhisperRules, ASetOfIdsHasItsRanges) {
+  IdSet set(200);
+  std::vector<bool> want(256, false);
+  const auto change = [&](int64_t begin, int64_t end, bool in) {
+    in ? set.add(begin, end) : set.remove(begin, end);
+    for (int64_t id = begin; id < std::min<int64_t>(end, 200); ++id) want[id] = in;
+    for (size_t id = 0; id < want.size(); ++id)
+      EXPECT_EQ((set.mask()[id / 64] >> (id % 64) & 1) != 0, want[id]) << id;
+  };
+  change(3, 300, true), change(64, 128, false), change(100, 101, true), change(127, 129, false);
+  change(0, 64, false), change(63, 64, true), change(9, 9, true), change(250, 260, false);
 }
 
 TEST(WhisperRules, TimestampsComeInPairsAndRise) {

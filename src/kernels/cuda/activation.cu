@@ -5,14 +5,12 @@
 namespace syrinx::cuda {
 namespace {
 
-__device__ inline float silu(float x) { return x / (1.f + expf(-x)); }
-
 __device__ float apply(Activation f, float x) {
   switch (f) {
     case Activation::kNone:
       return x;
     case Activation::kSilu:
-      return silu(x);
+      return x / (1.f + expf(-x));
     case Activation::kGelu:
       return 0.5f * x * (1.f + erff(x * 0.70710678118654752f));
     case Activation::kGeluTanh:
@@ -38,38 +36,23 @@ struct Activate {
   __device__ void operator()(int64_t i) const { out[i] = apply(f, x[i]); }
 };
 
-struct SiluMul {
+/// Multiplies functions of the two halves of each row.
+template <Activation kFirst, Activation kSecond>
+struct HalvesMul {
   const float* x;
   float* out;
   int64_t width;
   __device__ void operator()(int64_t i) const {
     const RowColumn at = row_and_column(i, width);
     const float* first = x + at.row * 2 * width + at.column;
-    out[i] = silu(first[0]) * first[width];
+    out[i] = apply(kFirst, first[0]) * apply(kSecond, first[width]);
   }
 };
 
-struct GeluTanhMul {
-  const float* x;
-  float* out;
-  int64_t width;
-  __device__ void operator()(int64_t i) const {
-    const RowColumn at = row_and_column(i, width);
-    const float* first = x + at.row * 2 * width + at.column;
-    out[i] = apply(Activation::kGeluTanh, first[0]) * first[width];
-  }
-};
-
-struct TanhSigmoidMul {
-  const float* x;
-  float* out;
-  int64_t width;
-  __device__ void operator()(int64_t i) const {
-    const RowColumn at = row_and_column(i, width);
-    const float* first = x + at.row * 2 * width + at.column;
-    out[i] = apply(Activation::kTanh, first[0]) * apply(Activation::kSigmoid, first[width]);
-  }
-};
+template <Activation kFirst, Activation kSecond>
+void mul_halves(StepContext& ctx, const char* name, const View& x, const View& out) {
+  for_each(ctx, name, out.count(), HalvesMul<kFirst, kSecond>{x.f32(), out.f32(), out.shape[1]});
+}
 
 struct Snake {
   const float *x, *alpha, *inv_beta;
@@ -126,15 +109,15 @@ void activate(StepContext& ctx, Activation f, const View& x, const View& out) {
 }
 
 void silu_mul(StepContext& ctx, const View& x, const View& out) {
-  for_each(ctx, "silu_mul", out.count(), SiluMul{x.f32(), out.f32(), out.shape[1]});
+  mul_halves<Activation::kSilu, Activation::kNone>(ctx, "silu_mul", x, out);
 }
 
 void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out) {
-  for_each(ctx, "gelu_tanh_mul", out.count(), GeluTanhMul{x.f32(), out.f32(), out.shape[1]});
+  mul_halves<Activation::kGeluTanh, Activation::kNone>(ctx, "gelu_tanh_mul", x, out);
 }
 
 void tanh_sigmoid_mul(StepContext& ctx, const View& x, const View& out) {
-  for_each(ctx, "tanh_sigmoid_mul", out.count(), TanhSigmoidMul{x.f32(), out.f32(), out.shape[1]});
+  mul_halves<Activation::kTanh, Activation::kSigmoid>(ctx, "tanh_sigmoid_mul", x, out);
 }
 
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,

@@ -45,18 +45,23 @@ __device__ inline float block_sum(float x, float* room) {
 /// Returns true in the block that arrives last among the blocks that share `counter`. That block
 /// reads all earlier writes of the other blocks. Every thread of a block must call it. Afterwards
 /// the counter is zero.
+///
+/// Fences: after the first barrier, the writes of the block's threads happen before the fence of
+/// thread 0. Fences are cumulative: with the atomic, that fence orders all these writes before the
+/// fence after the last block's atomic. The last block's reads follow that fence by the second
+/// barrier. A fence of another thread would order nothing, because only thread 0 accesses the
+/// counter.
 __device__ inline bool last_to_arrive(unsigned* counter, unsigned blocks) {
   __shared__ unsigned place;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    __threadfence();
     place = atomicAdd(counter, 1u);
     if (place + 1 == blocks) *counter = 0;
+    __threadfence();
   }
   __syncthreads();
-  const bool last = place + 1 == blocks;
-  __threadfence();
-  return last;
+  return place + 1 == blocks;
 }
 
 /// Returns the highest i in [low, high] for which holds(i). holds(low) must be true. If holds(i) is

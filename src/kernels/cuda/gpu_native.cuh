@@ -101,9 +101,10 @@ __device__ inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector)
 /// Reads past the first-level cache, because other blocks wrote these results in this launch.
 __device__ inline float load_shared_result(const float* p) { return __ldcg(p); }
 
-/// Waits for a limited time until *word has all of `bits`, and returns whether it has. The launch's
-/// other blocks set these bits after a __threadfence(). What they wrote before it is visible to all
-/// threads of this block after the next __syncthreads().
+/// Waits for a limited time until *word has all of `bits`, and returns whether it has. In each other
+/// block of the launch, the thread that sets bits has called __threadfence() after a barrier of its
+/// block. What the blocks wrote before is visible to all threads of this block after the next
+/// __syncthreads().
 __device__ inline bool wait_for(const unsigned* word, unsigned bits) {
   constexpr int kMostReads = 128;  // a read past the first-level cache takes about 0.5 us
   bool all = false;

@@ -15,7 +15,9 @@
 #include "kernels/conv.h"
 #include "kernels/copy.h"
 #include "kernels/guidance.h"
+#include "kernels/id_limits.h"
 #include "kernels/linear.h"
+#include "kernels/lstm.h"
 #include "kernels/rope.h"
 #include "kernels/sample.h"
 
@@ -104,6 +106,8 @@ void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment
 
 void copy_cached_rows(StepContext& ctx, std::span<const CachedRowCopy> copies, int64_t pages,
                       const KvPool& pool);
+void lstm(StepContext& ctx, const PackedLinear& recurrent, std::span<const LstmSteps> streams);
+
 /// Uploads a batch for Ragged::on_device, once for all layers; valid until the arena releases it.
 const int32_t* upload_ragged(StepContext& ctx, const Ragged& ragged);
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
@@ -117,6 +121,10 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
 void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
                   std::span<const GuidedRow> places, int column, const View& codes,
                   const View& status);
+
+void limit_ids(StepContext& ctx, const View& logits, std::span<const IdLimits> rows);
+void log_probabilities(StepContext& ctx, const View& logits, const View& ids, int column,
+                       const View& out);
 
 void draw_code(StepContext& ctx, const View& logits, const StepDraws& draws, const void* there,
                int k, const View& codes, const View& status);

@@ -136,9 +136,9 @@ __device__ __attribute__((noinline)) inline void share_norms(SkinnyRows x, int64
       norm_rows(x, width, row, left < kSkinnyWarps ? left : kSkinnyWarps, x.normed + row * width,
                 width, factor);
     }
-    __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
+      __threadfence();  // of thread 0 alone, with that of wait_for(): see last_to_arrive()
       if (bits) atomicOr(x.norm_state, bits);
       complete = gpu::wait_for(x.norm_state, kAll);
     }

@@ -67,6 +67,9 @@ void conv1d(StepContext&, const PackedConv1d&, std::span<const ConvSegment>, int
             int64_t) {
   missing();
 }
+void limit_ids(StepContext&, const View&, std::span<const IdLimits>) { missing(); }
+void log_probabilities(StepContext&, const View&, const View&, int, const View&) { missing(); }
+void lstm(StepContext&, const PackedLinear&, std::span<const LstmSteps>) { missing(); }
 const int32_t* upload_ragged(StepContext&, const Ragged&) { missing(); }
 void write_kv(StepContext&, const HeadsView&, const HeadsView&, const KvPool&, int, const Ragged&) {
   missing();

@@ -73,8 +73,6 @@ const Model kModels[] = {
     {"kokoro", "kokoro/plain", "", 60, 0, "", 20},
 };
 
-/// Models whose last stage runs on the CPU.
-constexpr std::string_view kCodecsOnCpu[] = {"opuslm"};
 /// Models whose first stage runs on the CPU.
 constexpr std::string_view kTextOnCpu[] = {"piper", "kokoro"};
 bool is_text_on_cpu(const Model& model) { return std::ranges::count(kTextOnCpu, model.name) > 0; }
@@ -225,7 +223,7 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
   const auto server = engine(model, WeightType::kF32);
   EXPECT_EQ(server->pipeline().graph().ar().device() == kGpu, !is_text_on_cpu(model));
   const Node& codec = server->pipeline().graph().nodes().back();
-  EXPECT_EQ(codec.chunk->device() == kGpu, std::ranges::count(kCodecsOnCpu, model.name) == 0);
+  EXPECT_TRUE(codec.chunk->device() == kGpu);
   const std::vector<float> got = samples(*submit(*server, golden_request(model)));
   if (model.frames > 4 && !is_text_on_cpu(model)) {
     double replayed = 0, recalled = 0;

@@ -1,0 +1,68 @@
+#include "kernels/id_limits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/cuda/kernels.h"
+
+namespace syrinx {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+void limit_row(const IdLimits& limits, std::span<float> logits) {
+  const auto vocabulary = std::ssize(logits);
+  for (int64_t id = 0; id < vocabulary && !limits.mask.empty(); ++id) {
+    const int64_t word = id / 64;
+    if (word >= std::ssize(limits.mask) || (limits.mask[word] >> (id % 64) & 1) == 0)
+      logits[id] = kNever;
+  }
+  if (limits.rather_from <= 0 || limits.rather_from >= vocabulary) return;
+  const auto first = static_cast<size_t>(limits.rather_from);
+  const std::span<float> before = logits.first(first);
+  if (log_sum(logits.subspan(first)) > *std::ranges::max_element(before))
+    std::ranges::fill(before, kNever);
+}
+
+}  // namespace
+
+double log_sum(std::span<const float> x) {
+  const float top = *std::ranges::max_element(x);
+  if (!(top > kNever)) return kNever;
+  double sum = 0;
+  for (const float v : x) sum += std::exp(static_cast<double>(v - top));
+  return top + std::log(sum);
+}
+
+void limit_ids(StepContext& ctx, const View& logits, std::span<const IdLimits> rows) {
+  SYRINX_CHECK(logits.shape.dims() == 2 && logits.shape[0] == std::ssize(rows), "[limit_ids] ",
+               rows.size(), " rows for logits ", logits.shape.str());
+  if (logits.device == Device::kCuda) return cuda::limit_ids(ctx, logits, rows);
+  const int64_t vocabulary = logits.shape[1];
+  ctx.pool.parallel_for(std::ssize(rows), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      limit_row(rows[i], {logits.f32() + i * vocabulary, static_cast<size_t>(vocabulary)});
+  });
+}
+
+void log_probabilities(StepContext& ctx, const View& logits, const View& ids, int column,
+                       const View& out) {
+  SYRINX_CHECK(logits.shape.dims() == 2 && ids.shape.dims() == 2 &&
+                   ids.shape[0] == logits.shape[0] && column >= 0 && column < ids.shape[1],
+               "[log_probabilities] ids ", ids.shape.str(), " for logits ", logits.shape.str());
+  expect_shape("log_probabilities out", out, {logits.shape[0]});
+  if (logits.device == Device::kCuda) return cuda::log_probabilities(ctx, logits, ids, column, out);
+  const int64_t vocabulary = logits.shape[1];
+  for (int64_t i = 0; i < logits.shape[0]; ++i) {
+    const std::span<const float> row(logits.f32() + i * vocabulary,
+                                     static_cast<size_t>(vocabulary));
+    const float top = *std::ranges::max_element(row);
+    double sum = 0;
+    for (const float l : row) sum += std::exp(static_cast<double>(l) - top);
+    const float drawn = row[static_cast<size_t>(ids.i32()[i * ids.shape[1] + column])];
+    out.f32()[i] = static_cast<float>(drawn - top - std::log(sum));
+  }
+}
+
+}  // namespace syrinx
