@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "kernels/activation.h"
+#include "kernels/copy.h"
+#include "kernels/patches.h"
 
 namespace syrinx {
 namespace {
@@ -57,8 +59,8 @@ ConvSubsampling::Layer ConvSubsampling::load_layer(const Weights& w, int64_t ban
 ConvSubsampling::State ConvSubsampling::open() const {
   State state;
   for (const Layer& layer : layers_) {
-    const int64_t width = layer.bands_in * layer.channels_in;
-    state.layers.push_back({std::vector<float>(static_cast<size_t>(lead() * width))});
+    state.layers.emplace_back(kTaps - 1, layer.bands_in * layer.channels_in, lead(),
+                              linear_.device());
   }
   return state;
 }
@@ -74,39 +76,27 @@ int64_t ConvSubsampling::rows(int64_t frames, bool last) const {
 /// Runs a layer's convolution: x [T, bands * channels] -> [rows, bands * channels]. Applies the
 /// ReLU unless a pointwise convolution follows.
 View ConvSubsampling::convolve(StepContext& ctx, const Layer& layer, const View& x,
-                               State::Layer& state, bool last) const {
+                               ConvState& state, bool last) const {
   const int64_t width = layer.bands_in * layer.channels_in, c = config_.channels;
-  const int64_t past = std::ssize(state.past) / width, fresh = x.shape[0];
+  const int64_t past = state.held, fresh = x.shape[0];
   const int64_t all = past + fresh + (last ? 1 : 0);
   const int64_t rows = all < kTaps ? 0 : (all - kTaps) / kStride + 1;
   const View out = ctx.arena.take({rows, layer.bands_out * c}, DType::kF32);
   const Arena::Mark mark(ctx.arena);
   const View in = ctx.arena.take({all, width}, DType::kF32);
-  std::copy(state.past.begin(), state.past.end(), in.f32());
-  std::copy_n(x.f32(), fresh * width, in.f32() + past * width);
-  std::fill(in.f32() + (past + fresh) * width, in.f32() + all * width, 0.f);
-  const bool deep = layer.channels_in > 1;
-  ctx.pool.parallel_for(rows * layer.bands_out, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / layer.bands_out, band = i % layer.bands_out;
-      float* to = out.f32() + i * c;
-      std::copy_n(layer.bias.f32(), c, to);
-      for (int64_t t = 0; t < kTaps * kTaps; ++t) {
-        const int64_t from = band * kStride + t % kTaps - lead();
-        if (from < 0 || from >= layer.bands_in) continue;
-        const float* taps = layer.taps.f32() + t * c;
-        const float* value =
-            in.f32() + (row * kStride + t / kTaps) * width + from * layer.channels_in;
-        if (deep) {
-          for (int64_t k = 0; k < c; ++k) to[k] += taps[k] * value[k];
-        } else {
-          for (int64_t k = 0; k < c; ++k) to[k] += taps[k] * value[0];
-        }
-      }
-    }
-  });
+  const CopySpan joined[] = {
+      {state.past.f32(), in.f32(), past * width},
+      {x.f32(), in.f32() + past * width, fresh * width},
+      {nullptr, in.f32() + (past + fresh) * width, (all - past - fresh) * width}};
+  copy_spans(ctx, joined);
+  if (rows > 0) {
+    depthwise_patches(ctx, in.reshape({all, layer.bands_in, layer.channels_in}), layer.taps,
+                      layer.bias, lead(), out.reshape({rows, layer.bands_out, c}));
+  }
   const int64_t used = std::min(rows * kStride, past + fresh);
-  state.past.assign(in.f32() + used * width, in.f32() + (past + fresh) * width);
+  state.held = past + fresh - used;
+  const CopySpan kept[] = {{in.f32() + used * width, state.past.f32(), state.held * width}};
+  copy_spans(ctx, kept);
   return out;
 }
 
@@ -139,18 +129,18 @@ View ConvSubsampling::run(StepContext& ctx, std::span<const Job> jobs,
     SYRINX_CHECK(n + made[j] <= most, "[conv_subsampling] too many rows: ", made[j], " from ",
                  job.x.shape[0], " frames");
     // The linear's input has channels first.
-    for (int64_t r = 0; r < made[j]; ++r) {
-      const float* from = x.f32() + r * bands * c;
-      float* to = flat.f32() + (n + r) * bands * c;
-      for (int64_t b = 0; b < bands; ++b) {
-        for (int64_t k = 0; k < c; ++k) to[k * bands + b] = from[b * c + k];
-      }
-    }
+    if (made[j] > 0)
+      channels_first(ctx, x.reshape({made[j], bands, c}), flat.slice(n, n + made[j]));
     n += made[j];
   }
   const View rows = out.slice(0, n);
   if (n > 0) linear(ctx, linear_, flat.slice(0, n), rows);
   return rows;
+}
+
+void ConvSubsampling::move_to(Device device) {
+  for (Layer& layer : layers_) syrinx::move_to(device, layer.taps, layer.bias, layer.pointwise);
+  syrinx::move_to(device, linear_);
 }
 
 size_t ConvSubsampling::bytes() const {

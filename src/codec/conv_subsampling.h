@@ -3,13 +3,14 @@
 // pointwise. Each has three taps, stride 2 and a ReLU. A linear over channels and bands follows. A
 // stream has the same bits for any division into calls. Source:
 // transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const after
-// construction, shared by threads. CPU only. T mel frames, M bands, C channels, W width;
+// construction, shared by threads. T mel frames, M bands, C channels, W width;
 // activations f32.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "nn/conv.h"
 #include "nn/layers.h"
 
 namespace syrinx {
@@ -25,12 +26,9 @@ class ConvSubsampling {
  public:
   /// For each layer, the inputs of a stream that later outputs need.
   struct State {
-    struct Layer {
-      std::vector<float> past;  ///< [rows, bands * channels]
-    };
-    std::vector<Layer> layers;
+    std::vector<ConvState> layers;  ///< rows of bands * channels
   };
-  /// The next frames of a stream: x [T, M].
+  /// The next frames of a stream: x [T, M] on the context's device.
   struct Job {
     View x;
     State* state = nullptr;
@@ -47,6 +45,8 @@ class ConvSubsampling {
   /// Computes the rows of all streams, one stream after another, [N, W] in the context's arena.
   /// Writes the number of rows of job i to made[i].
   View run(StepContext& ctx, std::span<const Job> jobs, std::span<int64_t> made) const;
+  /// Moves the weights to a GPU. Streams opened afterwards are on the GPU, too.
+  void move_to(Device device);
   size_t bytes() const;
 
  private:
@@ -57,7 +57,7 @@ class ConvSubsampling {
   };
   int64_t lead() const { return config_.causal ? 2 : 1; }  // zeros before frames and bands
   Layer load_layer(const Weights& depthwise, int64_t bands, int64_t channels_in) const;
-  View convolve(StepContext& ctx, const Layer& layer, const View& x, State::Layer& state,
+  View convolve(StepContext& ctx, const Layer& layer, const View& x, ConvState& state,
                 bool last) const;
 
   ConvSubsamplingConfig config_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/activation.h"
+#include "kernels/patches.h"
 
 namespace syrinx {
 namespace {
@@ -98,7 +99,8 @@ FastConformer::State FastConformer::open(int64_t chunk) const {
   State state;
   state.chunk = chunk;
   for (const Layer& layer : layers_) {
-    state.caches.push_back({.most = chunk, .left = config_.left < 0 ? -1 : config_.left / chunk});
+    state.caches.push_back(
+        layer.attention.open(chunk, config_.left < 0 ? -1 : config_.left / chunk));
     state.convs.push_back(layer.conv.open());
   }
   return state;
@@ -125,11 +127,7 @@ void FastConformer::convolve(StepContext& ctx, const Layer& layer, size_t index,
   linear(ctx, layer.value, normed, value);
   linear(ctx, layer.gate, normed, gate);
   activate(ctx, Activation::kSigmoid, gate, gate);
-  ctx.pool.parallel_for(x.shape[0], 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin * config_.width; i < end * config_.width; ++i) {
-      value.f32()[i] *= gate.f32()[i];
-    }
-  });
+  multiply(ctx, value, gate);
   const std::span<ConvJob> cuts = take_array<ConvJob>(ctx, std::ssize(jobs));
   int64_t at = 0;
   for (size_t j = 0; j < jobs.size(); ++j) {
@@ -161,6 +159,14 @@ void FastConformer::run(StepContext& ctx, const View& x, std::span<const Job> jo
     convolve(ctx, layer, i, x, jobs);
     feed(ctx, layer.before_second, layer.second_up, layer.second_down, x);
     layer.norm(ctx, x, x);
+  }
+}
+
+void FastConformer::move_to(Device device) {
+  for (Layer& l : layers_) {
+    syrinx::move_to(device, l.before_first, l.before_attention, l.before_conv, l.before_second,
+                    l.norm, l.conv_norm, l.first_up, l.first_down, l.second_up, l.second_down,
+                    l.value, l.gate, l.conv_out, l.conv, l.attention);
   }
 }
 

@@ -3,8 +3,7 @@
 // a norm. A stream keeps the keys, values and convolution inputs that later rows need. A stream's
 // bits do not depend on its division into calls or on the other streams of a call. Source:
 // transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const
-// after construction, shared by threads. CPU only. N rows of all streams, W width; activations
-// f32.
+// after construction, shared by threads. N rows of all streams, W width; activations f32.
 #pragma once
 
 #include <span>
@@ -50,6 +49,9 @@ class FastConformer {
   State open(int64_t chunk) const;
   /// Runs the blocks in place over x [N, W]: the rows of the jobs, one job after another.
   void run(StepContext& ctx, const View& x, std::span<const Job> jobs) const;
+  /// Moves the weights to a GPU. Streams opened afterwards are on the GPU, too; their states may be
+  /// destroyed only after synchronize().
+  void move_to(Device device);
   size_t bytes() const;
 
  private:

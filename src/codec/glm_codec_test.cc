@@ -42,10 +42,10 @@ class GlmSpeech : public testing::Test {
         const int64_t begin = std::max<int64_t>(0, (b - 1) * block);
         const int64_t end = std::min((b + 2) * block, std::ssize(part));
         std::vector<int32_t> some(tokenizer_->block_codes(b, std::ssize(part)));
-        tokenizer_->encode(bench_.ctx,
+        tokenizer_->encode(bench_->ctx,
                            {std::ssize(part), loudest, begin, part.subspan(begin, end - begin)},
                            state, some);
-        bench_.arena.reset();
+        bench_->arena.reset();
         out.insert(out.end(), some.begin(), some.end());
       }
     }
@@ -55,10 +55,22 @@ class GlmSpeech : public testing::Test {
   GlmSpeechConfig config_;
   Weights weights_;
   std::optional<GlmSpeechTokenizer> tokenizer_;
-  fixture::Bench bench_;
+  std::unique_ptr<fixture::Bench> bench_ = std::make_unique<fixture::Bench>();
 };
 
-TEST_F(GlmSpeech, CodesAreTheAuthors) {
+class GlmSpeechOn : public GlmSpeech, public testing::WithParamInterface<Device> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Device::kCpu) return;
+    if (const std::string why = device_missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    tokenizer_->move_to(GetParam());
+    bench_ = std::make_unique<fixture::Bench>(1, GetParam());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, GlmSpeechOn, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+TEST_P(GlmSpeechOn, CodesAreTheAuthors) {
   const Safetensors golden(glm_golden("speech.safetensors"));
   for (const int64_t length : {1, 401, 1280, 1281, 12800, 13121, 38400, 38401, 90003}) {
     const View want = golden.view("codes_" + std::to_string(length));

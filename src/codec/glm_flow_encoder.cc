@@ -58,7 +58,8 @@ View GlmFlowEncoder::encode(StepContext& ctx, std::span<const int32_t> tokens) c
   linear(ctx, embed_, rows, x);
   embed_norm_(ctx, x, x);
   scale_inplace(ctx, x, std::sqrt(static_cast<float>(config_.width)));
-  std::vector<RelAttention::Cache> caches(layers_.size());
+  std::vector<RelAttention::Cache> caches;
+  for (const Layer& layer : layers_) caches.push_back(layer.attention.open());
   for (int64_t at = 0; at < count; at += config_.block) {
     const View block = x.slice(at, std::min(at + config_.block, count));
     for (size_t i = 0; i < layers_.size(); ++i) run(ctx, layers_[i], block, caches[i]);

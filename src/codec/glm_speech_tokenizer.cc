@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "io/digest.h"
 #include "kernels/activation.h"
+#include "kernels/copy.h"
+#include "kernels/nearest.h"
+#include "kernels/patches.h"
 #include "nn/llama_config.h"
 
 namespace syrinx {
@@ -62,15 +68,23 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
   // The distances between codes are small, so the codebook is kept in f32.
   const Tensor rows = weights.f32("codebook.weight", {config.codes, config.width});
   codebook_ = PackedLinear::pack(rows, WeightType::kF32);
+  minus_power_ = Tensor({config.codes}, DType::kF32);
   for (int64_t i = 0; i < config.codes; ++i) {
     const float* row = rows.f32() + i * config.width;
     double power = 0;
     for (int64_t k = 0; k < config.width; ++k) power += double{row[k]} * row[k];
-    code_power_.push_back(static_cast<float>(power));
+    minus_power_.f32()[i] = static_cast<float>(-power);
   }
   // Only training, or networks that read the codes, use these tensors.
   for (const char* name : {"ema_count", "ema_weight", "embed_positions2.weight"})
     weights.ignore(name);
+}
+
+void GlmSpeechTokenizer::move_to(Device device) {
+  conv1_ = conv1_.on_device(device);
+  conv2_ = conv2_.on_device(device);
+  syrinx::move_to(device, positions_, layers_, codebook_, minus_power_);
+  spares_ = std::make_shared<Spares>();
 }
 
 size_t GlmSpeechTokenizer::bytes() const {
@@ -85,7 +99,10 @@ int64_t GlmSpeechTokenizer::block_codes(int64_t number, int64_t samples) const {
 }
 
 size_t GlmSpeechTokenizer::State::bytes() const {
-  return static_cast<size_t>(KvPool::pages_for(past_.rows)) * KvPool::page_bytes(past_.pool.spec());
+  // On a CPU, pages that were never written use no memory.
+  const bool all = past_->pool.device() != Device::kCpu;
+  const int64_t pages = all ? past_->pool.pages() : KvPool::pages_for(past_->rows);
+  return static_cast<size_t>(pages) * KvPool::page_bytes(past_->pool.spec());
 }
 
 MelExtremes GlmSpeechTokenizer::extremes(std::span<const float> segment) const {
@@ -115,14 +132,38 @@ std::vector<uint64_t> GlmSpeechTokenizer::keys(std::span<const float> segment,
   return out;
 }
 
+/// Memory of ended states on a GPU, for later states: freeing it would wait for all work on the
+/// GPU.
+struct GlmSpeechTokenizer::Spares {
+  std::mutex mutex;
+  std::vector<WhisperBlock::Past> pasts;
+};
+
 GlmSpeechTokenizer::State GlmSpeechTokenizer::open() const {
+  std::optional<WhisperBlock::Past> past;
+  if (spares_) {
+    const std::lock_guard lock(spares_->mutex);
+    if (!spares_->pasts.empty()) {
+      past = std::move(spares_->pasts.back());
+      spares_->pasts.pop_back();
+      past->rows = 0;
+    }
+  }
+  if (!past)
+    past.emplace(config_.layers, config_.heads, config_.width / config_.heads, config_.positions,
+                 kv_type_, device());
   State state;
-  state.past_ = WhisperBlock::Past(config_.layers, config_.heads, config_.width / config_.heads,
-                                   config_.positions, kv_type_);
+  state.past_ = {new WhisperBlock::Past(std::move(*past)), [spares = spares_](auto* ended) {
+                   const std::unique_ptr<WhisperBlock::Past> own(ended);
+                   if (!spares) return;
+                   const std::lock_guard lock(spares->mutex);
+                   spares->pasts.push_back(std::move(*own));
+                 }};
   return state;
 }
 
-/// Computes the mel frames from `first` on into out [.., M], with zeros before the segment.
+/// Computes the mel frames from `first` on into out [.., M] in host memory, with zeros before the
+/// segment.
 void GlmSpeechTokenizer::make_mel(const Block& block, int64_t first, const View& out) const {
   const int64_t hop = mel_.options().hop, before = std::max<int64_t>(0, -first);
   const int64_t padded = count(block.length) * code_samples();
@@ -140,53 +181,50 @@ void GlmSpeechTokenizer::make_mel(const Block& block, int64_t first, const View&
 
 void GlmSpeechTokenizer::encode(StepContext& ctx, const Block& block, State& state,
                                 std::span<int32_t> codes) const {
-  const int64_t first = state.past_.rows, rows = std::ssize(codes) * config_.pool;
-  SYRINX_CHECK(rows > 0 && first % config_.block == 0 && ctx.device == Device::kCpu &&
+  const int64_t first = state.past_->rows, rows = std::ssize(codes) * config_.pool;
+  SYRINX_CHECK(rows > 0 && first % config_.block == 0 && ctx.device == device() &&
                    std::ssize(codes) == block_codes(first / config_.block, block.length),
                "[glm_tokenizer] invalid block: ", codes.size(), " codes from row ", first, " of ",
                block.length, " samples");
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t frames = 2 * rows;
-  const View mel = ctx.arena.take({kFramesBefore + frames, config_.mels}, DType::kF32);
+  const View mel = ctx.host.take({kFramesBefore + frames, config_.mels}, DType::kF32);
   const View inner = ctx.arena.take({2 + frames, config_.width}, DType::kF32);
   const View x = ctx.arena.take({rows, config_.width}, DType::kF32);
   make_mel(block, 2 * first - kFramesBefore, mel);
-  conv1d(ctx, conv1_, mel, inner);
+  conv1d(ctx, conv1_, upload(ctx, mel), inner);
   activate(ctx, Activation::kGelu, inner, inner);
-  if (first == 0) std::fill_n(inner.f32(), 2 * config_.width, 0.f);  // padding, not frames
+  if (first == 0) {
+    const CopySpan padding[] = {{nullptr, inner.f32(), 2 * config_.width}};  // no frames
+    copy_spans(ctx, padding);
+  }
   conv1d(ctx, conv2_, inner.slice(0, 1 + frames), x, 1, 2);
   activate(ctx, Activation::kGelu, x, x);
   add_inplace(ctx, x, positions_.view().slice(first, first + rows));
   // Rows beyond the end of the recording are excluded from attention, but are part of the mean of
   // their code.
   const int64_t there = (block.length + kRowSamples - 1) / kRowSamples;
-  state.past_.rows += rows;
-  const int64_t seen = std::min(there, state.past_.rows);
+  state.past_->rows += rows;
+  const int64_t seen = std::min(there, state.past_->rows);
   for (size_t i = 0; i < layers_.size(); ++i)
-    layers_[i].run(ctx, state.past_, static_cast<int>(i), seen, x);
+    layers_[i].run(ctx, *state.past_, static_cast<int>(i), seen, x);
   quantize(ctx, x, codes);
 }
 
 void GlmSpeechTokenizer::quantize(StepContext& ctx, const View& x, std::span<int32_t> codes) const {
   const Arena::Mark mark(ctx.arena);
-  const int64_t count = std::ssize(codes), width = config_.width;
-  const View means = ctx.arena.take({count, width}, DType::kF32);
-  for (int64_t i = 0; i < count; ++i) {
-    for (int64_t k = 0; k < width; ++k) {
-      float sum = 0;
-      for (int64_t r = 0; r < config_.pool; ++r) sum += x.f32()[(i * config_.pool + r) * width + k];
-      means.f32()[i * width + k] = sum / static_cast<float>(config_.pool);
-    }
-  }
-  const View products = ctx.arena.take({count, config_.codes}, DType::kF32);
-  linear(ctx, codebook_, means, products);
-  for (int64_t i = 0; i < count; ++i) {
-    const float* row = products.f32() + i * config_.codes;
-    int64_t best = 0;
-    for (int64_t c = 1; c < config_.codes; ++c)
-      if (code_power_[c] - 2 * row[c] < code_power_[best] - 2 * row[best]) best = c;
-    codes[i] = static_cast<int32_t>(best);
-  }
+  const int64_t count = std::ssize(codes);
+  const View means = ctx.arena.take({count, config_.width}, DType::kF32);
+  mean_rows(ctx, x, means);
+  // The nearest row of the codebook has the largest 2 * product - power.
+  const View scores = ctx.arena.take({count, config_.codes}, DType::kF32);
+  linear(ctx, codebook_, means, scores);
+  scale_inplace(ctx, scores, 2);
+  add_bias_inplace(ctx, scores, minus_power_);
+  const View found = ctx.arena.take({count, 1}, DType::kI32);
+  take_largest(ctx, scores, found, 0);
+  fetch(ctx, found, codes);
+  synchronize(ctx);
 }
 
 }  // namespace syrinx

@@ -9,12 +9,13 @@
 // is exact only if the rest of the segment is known not to be louder (keys() identifies such
 // blocks). The authors fill a segment up to whole codes. In a batch of several segments they pad
 // the short ones to the longest, which moves the mirrored end of the mel. Here a segment is always
-// encoded as if it were alone. CPU only. Source:
+// encoded as if it were alone. On a GPU, the mel is still computed by the host. Source:
 // GLM-4-Voice:speech_tokenizer/{modeling_whisper,utils}.py (WhisperVQEncoder). Const after
 // construction, shared by threads; a state is used by one call at a time. M mel bands, W width, R
 // rows of a block (50 a second).
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -49,13 +50,13 @@ class GlmSpeechTokenizer {
   class State {
    public:
     /// Drops all rows except the first `rows`, which must be whole blocks.
-    void rewind(int64_t rows) { past_.rows = rows; }
-    /// Returns the size of the stored keys and values in bytes.
+    void rewind(int64_t rows) { past_->rows = rows; }
+    /// Returns the bytes of memory that the keys and values use.
     size_t bytes() const;
 
    private:
     friend class GlmSpeechTokenizer;
-    WhisperBlock::Past past_;
+    std::shared_ptr<WhisperBlock::Past> past_;
   };
   /// A block of a segment, as the input of encode().
   struct Block {
@@ -82,11 +83,15 @@ class GlmSpeechTokenizer {
   /// segments, their codes and the states after them are the same.
   std::vector<uint64_t> keys(std::span<const float> segment, const MelExtremes& extremes) const;
   State open() const;
-  /// Encodes the next block into `codes`.
+  /// Encodes the next block into `codes`, complete when it returns.
   void encode(StepContext& ctx, const Block& block, State& state, std::span<int32_t> codes) const;
   size_t bytes() const;
+  /// Moves the weights to a GPU. States opened afterwards are on the GPU, too.
+  void move_to(Device device);
+  Device device() const { return positions_.device(); }
 
  private:
+  struct Spares;
   void make_mel(const Block& block, int64_t first, const View& out) const;
   void quantize(StepContext& ctx, const View& x, std::span<int32_t> codes) const;
 
@@ -95,9 +100,10 @@ class GlmSpeechTokenizer {
   PackedConv1d conv1_, conv2_;
   Tensor positions_;  // [positions, W]
   std::vector<WhisperBlock> layers_;
-  PackedLinear codebook_;          // [codes, W]
-  std::vector<float> code_power_;  // [codes]
+  PackedLinear codebook_;  // [codes, W]
+  Tensor minus_power_;     // [codes], minus the power of each code's row
   DType kv_type_ = DType::kF16;
+  std::shared_ptr<Spares> spares_;  // null on the CPU
 };
 
 }  // namespace syrinx

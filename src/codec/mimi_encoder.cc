@@ -1,13 +1,13 @@
 #include "codec/mimi_encoder.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "codec/causal_layers.h"
 #include "codec/encode_whole.h"
 #include "codec/mimi_layers.h"
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 
 namespace syrinx {
 namespace {
@@ -21,15 +21,13 @@ View padded(StepContext& ctx, const View& x, int64_t stride, ConvPad pad) {
   const int64_t whole = (rows + stride - 1) / stride * stride;
   if (whole == rows) return x;
   const View longer = take_rows(ctx, whole, width);
-  std::memcpy(longer.f32(), x.f32(), x.bytes());
-  for (int64_t row = rows; row < whole; ++row) {
-    float* to = longer.f32() + row * width;
-    if (pad == ConvPad::kReplicate) {
-      std::copy_n(x.f32() + (rows - 1) * width, width, to);
-    } else {
-      std::fill_n(to, width, 0.f);
-    }
-  }
+  const Arena::Mark mark(ctx.host);
+  const std::span<CopySpan> copies = take_array<CopySpan>(ctx, 1 + whole - rows);
+  copies[0] = {x.f32(), longer.f32(), x.count()};
+  const float* last = pad == ConvPad::kReplicate ? x.f32() + (rows - 1) * width : nullptr;
+  for (int64_t row = rows; row < whole; ++row)
+    copies[1 + row - rows] = {last, longer.f32() + row * width, width};
+  copy_spans(ctx, copies);
   return longer;
 }
 
@@ -111,7 +109,7 @@ View MimiLatentEncoder::run(StepContext& ctx, Stream& stream,
                             std::span<const float> samples) const {
   const auto count = static_cast<int64_t>(samples.size());
   View x = take_rows(ctx, count, 1);
-  std::copy(samples.begin(), samples.end(), x.f32());
+  store(ctx, samples, x);
   ConvState* state = stream.convs.data();
   x = causal::convolve(ctx, head_, *state++, x);
   for (const Block& block : blocks_) {
@@ -137,12 +135,34 @@ View MimiLatentEncoder::run(StepContext& ctx, Stream& stream,
 void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> samples,
                       std::span<int32_t> codes) const {
   const Arena::Mark mark(ctx.arena);
+  const int64_t books = config().codebooks, frames = std::ssize(codes) / books;
+  const View made = ctx.arena.take({frames, books}, DType::kI32);
+  run(ctx, stream, samples, made);
+  fetch(ctx, made, codes);
+  synchronize(ctx);
+}
+
+void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> samples,
+                      const View& codes) const {
+  const Arena::Mark mark(ctx.arena);
   const View latent = network_.run(ctx, stream, samples);
   for (const Quantizer* quantizer : {&semantic_, &acoustic_}) {
     const View rest = take_rows(ctx, latent.shape[0], config().codebook_dim);
     linear(ctx, quantizer->in, latent, rest);
     quantizer->stages.run(ctx, rest, codes, quantizer->first);
   }
+}
+
+void MimiLatentEncoder::move_to(Device device) {
+  syrinx::move_to(device, head_, tail_, downsample_, transformer_);
+  for (Block& block : blocks_) {
+    syrinx::move_to(device, block.down);
+    for (MimiResidualUnit& unit : block.units) syrinx::move_to(device, unit.conv, unit.mix);
+  }
+}
+
+void MimiEncoder::move_to(Device device) {
+  syrinx::move_to(device, network_, semantic_.in, semantic_.stages, acoustic_.in, acoustic_.stages);
 }
 
 size_t MimiLatentEncoder::bytes() const {

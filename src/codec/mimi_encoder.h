@@ -36,6 +36,9 @@ class MimiLatentEncoder {
   /// Encodes the next piece, mono at config().sample_rate, to [frames, MimiConfig::encoded] in the
   /// arena. A piece has whole frames; only the last one of a recording may end within a frame.
   View run(StepContext& ctx, Stream& stream, std::span<const float> samples) const;
+  /// Moves the weights to a GPU. Streams opened afterwards are on the GPU, too.
+  void move_to(Device device);
+  Device device() const { return head_.device(); }
   size_t bytes() const;
 
  private:
@@ -66,10 +69,17 @@ class MimiEncoder {
   Stream open() const { return network_.open(); }
   /// Returns the limit of frames of the next piece, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const { return network_.room(ctx, stream); }
-  /// Encodes the next piece, cut as for MimiLatentEncoder::run(), to codes [frames, Q].
+  /// Encodes the next piece, cut as for MimiLatentEncoder::run(), to codes [frames, Q] i32 on
+  /// device().
+  void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
+           const View& codes) const;
+  /// Does the same; the codes in host memory are complete when it returns.
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<int32_t> codes) const;
 
+  /// Moves the weights to a GPU. Streams opened afterwards are on the GPU, too.
+  void move_to(Device device);
+  Device device() const { return network_.device(); }
   size_t bytes() const;
 
  private:

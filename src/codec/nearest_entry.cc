@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernels/nearest.h"
+#include "nn/layers.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx {
@@ -29,5 +31,15 @@ void NearestEntry::find(StepContext& ctx, const View& x, std::span<int32_t> numb
         static_cast<int32_t>(std::max_element(row, row + count()) - row);
   }
 }
+
+void NearestEntry::subtract(StepContext& ctx, const View& x, const View& codes,
+                            int64_t column) const {
+  const Arena::Mark mark(ctx.arena);
+  const View scores = take_rows(ctx, x.shape[0], count());
+  linear(ctx, score_, x, scores);
+  subtract_largest(ctx, scores, entries_, x, codes, column);
+}
+
+void NearestEntry::move_to(Device device) { syrinx::move_to(device, entries_, score_); }
 
 }  // namespace syrinx

@@ -23,6 +23,12 @@ class NearestEntry {
   /// Writes the index of the entry nearest to each row: x [N, D] -> numbers [N]. If several entries
   /// are equally near, the first one is used.
   void find(StepContext& ctx, const View& x, std::span<int32_t> numbers) const;
+  /// Writes the index of the entry nearest to each row x [N, D] to column `column` of codes [N, Q]
+  /// i32, and subtracts the entry from the row, all on device().
+  void subtract(StepContext& ctx, const View& x, const View& codes, int64_t column) const;
+  /// Moves the entries to a GPU, where find() and entry() are not possible.
+  void move_to(Device device);
+  Device device() const { return entries_.device(); }
   size_t bytes() const { return entries_.bytes() + score_.bytes(); }
 
  private:

@@ -23,16 +23,23 @@ inline std::vector<float> golden_signal(int64_t count, uint32_t seed, int64_t sw
   return out;
 }
 
+/// Encodes a window into `out` [rows, width] in host memory, on the tower's device.
+inline void encode_window(Bench& bench, const Qwen3AudioTower& tower,
+                          const Qwen3AudioTower::Window& window, const View& out) {
+  tower.encode(bench.ctx, window, bench.on(out));
+  bench.back();
+}
+
 /// Encodes a recording window by window, and returns all its rows.
 inline Tensor encode_recording(const Qwen3AudioTower& tower, std::span<const float> samples,
                                int threads = 1) {
-  Bench bench(threads);
+  Bench bench(threads, tower.device());
   const auto length = static_cast<int64_t>(samples.size());
   const float loudest = tower.extremes(samples).loudest;
   Tensor rows({tower.count(length), tower.config().out}, DType::kF32);
   for (int64_t window = 0, row = 0; row < rows.shape()[0]; ++window) {
     const int64_t end = row + tower.window_rows(window, length);
-    tower.encode(bench.ctx, {window, length, loudest, 0, samples}, rows.view().slice(row, end));
+    encode_window(bench, tower, {window, length, loudest, 0, samples}, rows.view().slice(row, end));
     row = end;
   }
   return rows;

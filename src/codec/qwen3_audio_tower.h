@@ -10,7 +10,7 @@
 // encode a recording together with longer ones, they pad its short last chunk
 // with zeros to a whole second. Here a recording is always encoded as if it were
 // alone. Work therefore begins with a search for the largest value; then each
-// window is a piece of work. CPU only. Source:
+// window is a piece of work. On a GPU, the mel is still computed by the host. Source:
 // transformers:src/transformers/models/qwen3_omni_moe, Qwen3OmniMoeAudioEncoder.
 // Const after construction, shared by threads. T mel frames, M mel bands, C
 // channels of the convolutions, W width, R output rows.
@@ -80,28 +80,28 @@ class Qwen3AudioTower {
   MelExtremes extremes(std::span<const float> recording) const;
   /// Returns a key for each window that has a mel frame. Windows with equal keys have equal rows.
   std::vector<uint64_t> keys(std::span<const float> recording, const MelExtremes& extremes) const;
-  /// Encodes a window into out [window_rows, out].
+  /// Encodes a window into out [window_rows, out] on the context's device, which is device().
   void encode(StepContext& ctx, const Window& window, const View& out) const;
   size_t bytes() const;
+  /// Moves the weights to a GPU.
+  void move_to(Device device);
+  Device device() const { return positions_.device(); }
 
  private:
-  /// A 3 x 3 convolution of stride 2, padded with zeros.
-  struct Conv2d {
-    PackedLinear taps;  // [C, 9 * number of input channels]
-    int64_t in = 0;
-  };
-  static Conv2d load_conv(const Weights& weights, int64_t in, int64_t out, WeightType type);
   /// Returns how many rows a chunk of `frames` mel frames yields.
   static int64_t chunk_rows(int64_t frames);
+  /// Returns how many rows a recording or window of `frames` mel frames yields.
+  int64_t rows_of(int64_t frames) const;
   /// Returns the number of mel frames before a window, and the number of frames in the window.
   std::pair<int64_t, int64_t> window_frames(int64_t number, int64_t length) const;
-  void convolve(StepContext& ctx, const View& mel, int64_t times, const View& out) const;
+  View make_mel(StepContext& ctx, const Window& window) const;
+  void convolve(StepContext& ctx, const View& mel, const View& out) const;
 
   Qwen3AudioConfig config_;
   MelSpectrogram mel_;
-  std::array<Conv2d, 3> convs_;
-  PackedLinear flatten_;  // maps the values [bands / 8, C] of one time step to a row
-  Tensor positions_;      // [rows of a chunk, W]
+  std::array<PackedLinear, 3> convs_;  // [C, 9 * number of input channels]
+  PackedLinear flatten_;               // maps the values [bands / 8, C] of one time step to a row
+  Tensor positions_;                   // [rows of a window, W]
   Decoder blocks_;
   PackedLinear proj1_, proj2_;
 };

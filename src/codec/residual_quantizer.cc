@@ -45,34 +45,56 @@ void ResidualQuantizer::add_dac(const Weights& scope, int64_t width, int64_t dim
 void ResidualQuantizer::run(StepContext& ctx, const View& x, std::span<int32_t> codes,
                             int64_t first) const {
   const int64_t n = x.shape[0];
-  if (n == 0) return;
-  const int64_t columns = std::ssize(codes) / n;
+  if (n > 0) run(ctx, x, View{codes.data(), DType::kI32, {n, std::ssize(codes) / n}}, first);
+}
+
+void ResidualQuantizer::run(StepContext& ctx, const View& x, const View& codes,
+                            int64_t first) const {
+  if (x.shape[0] == 0) return;
+  for (int64_t column = first; const Codebook& book : codebooks_) {
+    if (book.direct()) {
+      book.nearest.subtract(ctx, x, codes, column++);
+    } else {
+      run_projected(ctx, book, x, codes, column++);
+    }
+  }
+}
+
+/// Chooses the codes of a codebook whose entries are narrower than the rows, or compared by angle.
+void ResidualQuantizer::run_projected(StepContext& ctx, const Codebook& book, const View& x,
+                                      const View& codes, int64_t column) const {
+  SYRINX_CHECK(ctx.device == Device::kCpu,
+               "[residual_quantizer] projected codebooks run on the CPU only");
+  const int64_t n = x.shape[0];
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const std::span<int32_t> best = take_array<int32_t>(ctx, n);
-  for (size_t q = 0; q < codebooks_.size(); ++q) {
-    const Arena::Mark book_mark(ctx.arena);
-    const Codebook& book = codebooks_[q];
-    View key = x;
-    if (!book.in.empty()) {
-      key = take_rows(ctx, n, book.in.out());
-      linear(ctx, book.in, x, key);
-    }
-    if (!book.stored.empty()) scale_rows_to_length_1(key);
-    book.nearest.find(ctx, key, best);
-    const int64_t dim = key.shape[1];
-    View found = take_rows(ctx, n, dim);  // the chosen entries
-    for (int64_t t = 0; t < n; ++t) {
-      codes[t * columns + first + static_cast<int64_t>(q)] = best[t];
-      const float* entry = book.stored.empty() ? book.nearest.entry(best[t]).data()
-                                               : book.stored.f32() + best[t] * dim;
-      std::copy_n(entry, dim, found.f32() + t * dim);
-    }
-    if (!book.out.empty()) {
-      const View entries = found;
-      found = take_rows(ctx, n, x.shape[1]);
-      linear(ctx, book.out, entries, found);
-    }
-    for (int64_t i = 0; i < x.count(); ++i) x.f32()[i] -= found.f32()[i];
+  View key = x;
+  if (!book.in.empty()) {
+    key = take_rows(ctx, n, book.in.out());
+    linear(ctx, book.in, x, key);
+  }
+  if (!book.stored.empty()) scale_rows_to_length_1(key);
+  book.nearest.find(ctx, key, best);
+  const int64_t dim = key.shape[1];
+  View found = take_rows(ctx, n, dim);  // the chosen entries
+  for (int64_t t = 0; t < n; ++t) {
+    codes.i32()[t * codes.shape[1] + column] = best[t];
+    const float* entry = book.stored.empty() ? book.nearest.entry(best[t]).data()
+                                             : book.stored.f32() + best[t] * dim;
+    std::copy_n(entry, dim, found.f32() + t * dim);
+  }
+  if (!book.out.empty()) {
+    const View entries = found;
+    found = take_rows(ctx, n, x.shape[1]);
+    linear(ctx, book.out, entries, found);
+  }
+  for (int64_t i = 0; i < x.count(); ++i) x.f32()[i] -= found.f32()[i];
+}
+
+void ResidualQuantizer::move_to(Device device) {
+  for (Codebook& book : codebooks_) {
+    SYRINX_CHECK(book.direct(), "[residual_quantizer] projected codebooks run on the CPU only");
+    book.nearest.move_to(device);
   }
 }
 

@@ -77,11 +77,9 @@ S3FlowEncoder::State S3FlowEncoder::open(int64_t most) const {
               RowQueue(config_.width, ahead_.device()),
               {}};
   if (!conformer_) return state;
-  const size_t layers = conformer_->layers.size();
-  state.caches.resize(layers + conformer_->up_layers.size());
-  for (size_t i = 0; i < state.caches.size(); ++i) {
-    state.caches[i].most = i < layers ? most : most * config_.ratio;
-  }
+  for (const Layer& layer : conformer_->layers) state.caches.push_back(layer.attention.open(most));
+  for (const Layer& layer : conformer_->up_layers)
+    state.caches.push_back(layer.attention.open(most * config_.ratio));
   return state;
 }
 

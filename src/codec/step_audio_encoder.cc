@@ -4,6 +4,8 @@
 
 #include "io/digest.h"
 #include "kernels/activation.h"
+#include "kernels/copy.h"
+#include "kernels/patches.h"
 #include "nn/llama_config.h"
 #include "nn/stream_pass.h"
 
@@ -33,11 +35,12 @@ int64_t rows_seen(int64_t frames) { return frames < 3 ? 0 : (frames - 1) / 2; }
 void convolve_padded(StepContext& ctx, const PackedConv1d& conv, const View& x, const View& out,
                      int64_t stride) {
   const Arena::Mark mark(ctx.arena);
-  const int64_t width = x.shape[1];
-  const View wide = take_rows(ctx, x.shape[0] + 2, width);
-  std::fill_n(wide.f32(), width, 0.f);
-  std::copy_n(x.f32(), x.count(), wide.f32() + width);
-  std::fill_n(wide.f32() + width + x.count(), width, 0.f);
+  const int64_t rows = x.shape[0], width = x.shape[1];
+  const View wide = take_rows(ctx, rows + 2, width);
+  const CopySpan copies[] = {{nullptr, wide.f32(), width},
+                             {x.f32(), wide.f32() + width, rows * width},
+                             {nullptr, wide.f32() + (rows + 1) * width, width}};
+  copy_spans(ctx, copies);
   conv1d(ctx, conv, wide, out, 1, stride);
 }
 
@@ -76,6 +79,11 @@ StepAudioEncoder::StepAudioEncoder(const StepAudioEncoderConfig& config, const W
                          kStepNames, type);
 }
 
+void StepAudioEncoder::move_to(Device device) {
+  for (PackedConv1d* conv : {&conv1_, &conv2_, &conv3_}) *conv = conv->on_device(device);
+  syrinx::move_to(device, positions_, blocks_, norm_, first_, second_);
+}
+
 size_t StepAudioEncoder::bytes() const {
   size_t sum = conv1_.bytes() + conv2_.bytes() + conv3_.bytes() + positions_.bytes() +
                first_.bytes() + second_.bytes();
@@ -93,24 +101,28 @@ uint64_t StepAudioEncoder::key(std::span<const float> piece) {
   return digest.key();
 }
 
+View StepAudioEncoder::Work::x() const { return x_.view().slice(0, rows_of(mel_frames(samples_))); }
+
 StepAudioEncoder::Work StepAudioEncoder::open(int64_t samples) const {
   SYRINX_CHECK(samples > 0 && samples <= kPiece,
                "[step_audio_encoder] unsupported size of a piece: ", samples, " samples");
   Work work;
   work.samples_ = samples;
   work.steps_ = count(samples) > 0 ? steps() : 0;
-  work.rows_ = Tensor({count(samples), config_.out}, DType::kF32);
+  work.rows_ = Tensor({count(kPiece), config_.out}, DType::kF32, device());
+  work.count_ = count(samples);
   return work;
 }
 
 void StepAudioEncoder::run(StepContext& ctx, Work& work, std::span<const float> samples) const {
-  SYRINX_CHECK(!work.done() && ctx.device == Device::kCpu,
-               "[step_audio_encoder] run() needs unfinished work and a context on the CPU");
+  SYRINX_CHECK(!work.done() && ctx.device == device(),
+               "[step_audio_encoder] run() needs unfinished work and a context on ",
+               device_name(device()));
   if (work.step_ == 0) {
     hear(ctx, work, samples);
   } else if (work.step_ <= config_.layers) {
     const int64_t seen = rows_seen(mel_frames(work.samples_));
-    blocks_[static_cast<size_t>(work.step_ - 1)].run(ctx, work.past_, 0, seen, work.x_.view());
+    blocks_[static_cast<size_t>(work.step_ - 1)].run(ctx, work.past_, 0, seen, work.x());
   } else {
     adapt(ctx, work);
   }
@@ -120,46 +132,41 @@ void StepAudioEncoder::run(StepContext& ctx, Work& work, std::span<const float> 
 void StepAudioEncoder::hear(StepContext& ctx, Work& work, std::span<const float> samples) const {
   SYRINX_CHECK(std::ssize(samples) == work.samples_, "[step_audio_encoder] ", samples.size(),
                " samples, but the piece has ", work.samples_);
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   std::vector<float> padded(samples.begin(), samples.end());
   padded.resize(padded.size() + kPadding, 0.f);
   const int64_t frames = mel_frames(work.samples_), rows = rows_of(frames);
-  const View mel = take_rows(ctx, frames, config_.mels);
+  const View mel = ctx.host.take({frames, config_.mels}, DType::kF32);
   mel_.run(padded, 0, frames, mel.f32());
   whisper_compress({mel.f32(), static_cast<size_t>(mel.count())});
   const View inner = take_rows(ctx, frames, config_.width);
-  convolve_padded(ctx, conv1_, mel, inner, 1);
+  convolve_padded(ctx, conv1_, upload(ctx, mel), inner, 1);
   activate(ctx, Activation::kGelu, inner, inner);
-  work.x_ = Tensor({rows, config_.width}, DType::kF32);
-  convolve_padded(ctx, conv2_, inner, work.x_.view(), 2);
-  activate(ctx, Activation::kGelu, work.x_, work.x_);
-  add_inplace(ctx, work.x_, positions_.view().slice(0, rows));
-  work.past_ =
-      WhisperBlock::Past(1, config_.heads, config_.width / config_.heads, rows, DType::kF32);
+  work.x_ = Tensor({config_.positions, config_.width}, DType::kF32, device());
+  const View x = work.x();
+  convolve_padded(ctx, conv2_, inner, x, 2);
+  activate(ctx, Activation::kGelu, x, x);
+  add_inplace(ctx, x, positions_.view().slice(0, rows));
+  work.past_ = WhisperBlock::Past(1, config_.heads, config_.width / config_.heads,
+                                  config_.positions, DType::kF32, device());
   work.past_.rows = rows;
 }
 
 void StepAudioEncoder::adapt(StepContext& ctx, Work& work) const {
   const Arena::Mark mark(ctx.arena);
-  const int64_t width = config_.width, pooled = work.x_.shape()[0] / kPool;
+  const int64_t width = config_.width, pooled = work.x().shape[0] / kPool;
   const View means = take_rows(ctx, pooled, width);
-  const float* x = work.x_.f32();
-  for (int64_t i = 0; i < pooled * width; ++i) {
-    const int64_t row = i / width * kPool, column = i % width;
-    means.f32()[i] = (x[row * width + column] + x[(row + 1) * width + column]) / 2;
-  }
+  mean_rows(ctx, work.x().slice(0, pooled * kPool), means);
   norm_(ctx, means, means);
   // As in the original, the last convolution also reads rows that attention excludes.
-  const int64_t made = (pooled - 1) / kAdapterStride + 1, count = work.rows_.shape()[0];
+  const int64_t made = (pooled - 1) / kAdapterStride + 1, count = work.count_;
   const View convolved = take_rows(ctx, made, width);
   convolve_padded(ctx, conv3_, means, convolved, kAdapterStride);
   activate(ctx, Activation::kGelu, convolved, convolved);
   const View hidden = take_rows(ctx, count, config_.hidden);
   linear(ctx, first_, convolved.slice(0, count), hidden);
   activate(ctx, Activation::kRelu, hidden, hidden);
-  linear(ctx, second_, hidden, work.rows_);
-  work.x_ = {};
-  work.past_ = {};
+  linear(ctx, second_, hidden, work.rows());
 }
 
 }  // namespace syrinx

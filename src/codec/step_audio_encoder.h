@@ -5,8 +5,8 @@
 // A recording is divided into pieces of 25 s, which are encoded independently. The authors
 // pad the pieces of one call to the longest; here a piece is always encoded as if it were
 // alone. The work on a piece has several steps: first the mel and the convolutions, then
-// each layer, then the adapter. CPU only. Source: Step-Audio2:utils.py
-// (log_mel_spectrogram, compute_token_num);
+// each layer, then the adapter. On a GPU, the mel is still computed by the host. Source:
+// Step-Audio2:utils.py (log_mel_spectrogram, compute_token_num);
 // vox-serve:vox_serve/{encoder,model}/step_audio_2.py, after the authors'
 // modeling_step_audio_2.py. Const after construction, shared by threads; a Work is used by
 // one call at a time. M mel bands, W width, H width of the language model.
@@ -44,15 +44,20 @@ class StepAudioEncoder {
   class Work {
    public:
     bool done() const { return step_ == steps_; }
-    /// Returns the rows [count(samples), H]. They are complete when the work is done.
-    const View& rows() const { return rows_.view(); }
+    /// Returns the rows [count(samples), H] on the encoder's device. They are complete when the
+    /// work is done. On a GPU, a Work may be destroyed only after synchronize().
+    View rows() const { return rows_.view().slice(0, count_); }
 
    private:
     friend class StepAudioEncoder;
-    int64_t samples_ = 0;
+    /// Returns the rows that the blocks run on.
+    View x() const;
+    int64_t samples_ = 0, count_ = 0;
     int step_ = 0, steps_ = 0;
     WhisperBlock::Past past_;
-    Tensor x_, rows_;  // [R, W], [N, H]
+    // [positions, W] and [rows of the longest piece, H], of which the first are in use. The sizes
+    // do not vary, so that a GPU uses the memory of earlier works again.
+    Tensor x_, rows_;
   };
 
   /// `encoder` and `adapter` are the scopes with these names.
@@ -72,6 +77,9 @@ class StepAudioEncoder {
   /// the first step reads them.
   void run(StepContext& ctx, Work& work, std::span<const float> samples) const;
   size_t bytes() const;
+  /// Moves the weights to a GPU.
+  void move_to(Device device);
+  Device device() const { return positions_.device(); }
 
  private:
   void hear(StepContext& ctx, Work& work, std::span<const float> samples) const;

@@ -13,9 +13,10 @@ PackedConv1d load_whisper_conv(const Weights& weights, int64_t out, int64_t in, 
                             type == WeightType::kF32 ? type : narrow);
 }
 
-WhisperBlock::Past::Past(int64_t layers, int64_t heads, int64_t dim, int64_t most_rows, DType type)
+WhisperBlock::Past::Past(int64_t layers, int64_t heads, int64_t dim, int64_t most_rows, DType type,
+                         Device device)
     : pool({static_cast<int>(layers), static_cast<int>(heads), static_cast<int>(dim), type},
-           KvPool::pages_for(most_rows)),
+           KvPool::pages_for(most_rows), device),
       pages(static_cast<size_t>(KvPool::pages_for(most_rows))) {
   std::iota(pages.begin(), pages.end(), 0);
 }
@@ -48,7 +49,8 @@ void WhisperBlock::run(StepContext& ctx, const Past& past, int layer, int64_t se
   const int32_t row_begin[] = {0, static_cast<int32_t>(rows)};
   const int32_t kv_len[] = {static_cast<int32_t>(past.rows)};
   const int32_t begin[] = {0}, end[] = {static_cast<int32_t>(seen)};
-  const Ragged ragged{row_begin, kv_len, past.pages, static_cast<int>(past.pages.size())};
+  const Ragged ragged =
+      resident(ctx, {row_begin, kv_len, past.pages, static_cast<int>(past.pages.size())});
   const AttentionSpec spec{1.f / std::sqrt(static_cast<float>(dim)), 0, false, begin, end};
   before_attention_(ctx, x, normed);
   linear(ctx, qkv_, normed, qkv);
@@ -59,6 +61,10 @@ void WhisperBlock::run(StepContext& ctx, const Past& past, int layer, int64_t se
   linear(ctx, up_, normed, wide);
   activate(ctx, Activation::kGelu, wide, wide);
   linear_add(ctx, down_, wide, x);
+}
+
+void WhisperBlock::move_to(Device device) {
+  syrinx::move_to(device, before_attention_, before_mlp_, qkv_, out_, up_, down_);
 }
 
 size_t WhisperBlock::bytes() const {

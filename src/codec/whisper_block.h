@@ -1,6 +1,6 @@
 // A block of Whisper's encoder with a past. A row attends to all earlier rows and to the rows of
 // its own chunk, but not to rows from `seen` on. For encoders that process chunks or omit their
-// last rows; for whole windows, whisper_encoder.h uses a Decoder. CPU only. Const after
+// last rows; for whole windows, whisper_encoder.h uses a Decoder. Const after
 // construction, shared by threads; a past is used by one call at a time. W width.
 #pragma once
 
@@ -31,7 +31,7 @@ class WhisperBlock {
   /// Keys and values of a stack of blocks.
   struct Past {
     Past() = default;
-    Past(int64_t layers, int64_t heads, int64_t dim, int64_t most_rows, DType type);
+    Past(int64_t layers, int64_t heads, int64_t dim, int64_t most_rows, DType type, Device device);
     KvPool pool;
     std::vector<int32_t> pages;
     int64_t rows = 0;  ///< number of rows so far, including the current chunk
@@ -42,6 +42,8 @@ class WhisperBlock {
 
   /// Runs the block on x [R, W], the past's last rows, in place. They attend to rows [0, seen).
   void run(StepContext& ctx, const Past& past, int layer, int64_t seen, const View& x) const;
+  /// Moves the weights to a GPU, where pasts must be, too.
+  void move_to(Device device);
   size_t bytes() const;
 
  private:

@@ -72,7 +72,11 @@ void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const i
       SYRINX_CHECK(ids[i] < tables[c].shape[0], "[embed_sum] id ", ids[i], " of table ", c,
                    ", which has ", tables[c].shape[0], " rows");
   }
-  if (out.device == Device::kCuda) return cuda::embed_sum(ctx, tables, ids, out);
+  if (out.device == Device::kCuda) {
+    const Arena::Mark mark(ctx.arena);
+    const View host{const_cast<int32_t*>(ids.data()), DType::kI32, {out.shape[0], books}};
+    return cuda::embed_sum(ctx, tables, upload(ctx, host), out);
+  }
   float* to = out.f32();
   const auto loop = row_loop();
   ctx.pool.parallel_for(out.shape[0], grain(width * books), [&](int64_t begin, int64_t end) {
@@ -83,6 +87,19 @@ void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const i
           loop(row_of(tables[c], id), tables[c].dtype, width, true, to + i * width);
     }
   });
+}
+
+void embed_sum(StepContext& ctx, std::span<const View> tables, const View& codes, const View& out) {
+  SYRINX_CHECK(codes.shape.dims() == 2 && codes.shape[0] == out.shape[0] &&
+                   codes.shape[1] == static_cast<int64_t>(tables.size()),
+               "[embed_sum] codes ", codes.shape.str(), " of ", tables.size(),
+               " tables, but `out` is ", out.shape.str());
+  if (out.device != Device::kCuda) {
+    const std::span<const int32_t> ids(codes.i32(), static_cast<size_t>(codes.count()));
+    return embed_sum(ctx, tables, ids, out);
+  }
+  for (const View& table : tables) check_table("embed_sum", table, out.shape[1]);
+  cuda::embed_sum(ctx, tables, codes, out);
 }
 
 void gather_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows, const View& out) {

@@ -23,6 +23,9 @@ void embed_column(StepContext& ctx, const View& table, const View& codes, int co
 void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
                const View& out);
 
+/// Does the same with codes i32 [N, C] on the device of `out`. On a GPU, the ids are not checked.
+void embed_sum(StepContext& ctx, std::span<const View> tables, const View& codes, const View& out);
+
 /// Copies out[i] = x[rows[i]], f32, to select the rows that need logits. x [N, H], out [B, H].
 void gather_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows, const View& out);
 

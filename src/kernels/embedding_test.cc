@@ -79,6 +79,12 @@ TEST_P(EmbeddingTest, SumsCodebooksAndSkipsNegativeIds) {
     EXPECT_EQ(out.f32()[20 + j], b.f32()[40 + j]);
     EXPECT_EQ(out.f32()[40 + j], 0);
   }
+  Tensor codes({3, 2}, DType::kI32), again = fixture::poisoned({3, 20});
+  std::ranges::copy(ids, codes.i32());
+  embed_sum(bench.ctx, std::vector<View>{bench.on(a), bench.on(b)}, bench.on(codes),
+            bench.on(again));
+  bench.back();
+  EXPECT_TRUE(fixture::same_bits(again, out));
 }
 
 TEST(Embedding, AnIdOutsideItsTableIsABug) {

@@ -2,17 +2,17 @@
 // to earlier chunks: all of them, or a number set in the cache of its stream. The layer or the
 // cache sets the length of chunks. Keys and values are kept while later rows need them, so the work
 // for a stream is its length times the rows to which a row attends. Results do not depend on when
-// chunks arrive, or on the other streams of a call. Formula (Transformer-XL, arXiv 1901.02860,
-// appendix B): score(i, j) = ((q_i + u) k_j + (q_i + v) W_p e(i - j)) / sqrt(D), where e is the
-// sines and cosines of the distance. The layout is that of ESPnet's "rel_pos" attention. Const
-// after construction, shared by threads. R rows of a chunk, N rows of all streams, H width, D head
-// size; activations f32.
+// chunks arrive, or on the other streams of a call. Formula: kernels/rel_attention.h, where the
+// distances are projected sines and cosines. The layout is that of ESPnet's "rel_pos" attention.
+// Const after construction, shared by threads. R rows of a chunk, N rows of all streams, H width, D
+// head size; activations f32.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
+#include "kernels/rel_attention.h"
 #include "nn/layers.h"
 #include "nn/row_queue.h"
 
@@ -27,15 +27,14 @@ struct RelNames {
 
 class RelAttention {
  public:
-  /// One stream's keys and values [rows, H], and projected distances [distances, H].
+  /// The rows of one stream to which later rows attend, on the device of the layer.
   struct Cache {
-    std::vector<float> keys = {}, values = {}, distances = {};
-    /// The same on a GPU; dropped rows stay.
-    RowQueue keys_there{}, values_there{}, distances_there{};
-    int64_t rows = 0;     ///< number of rows received so far
-    int64_t dropped = 0;  ///< number of first rows that were dropped; keys, values begin after them
-    int64_t most = 0;     ///< limit of rows per chunk, constant for a stream; 0: the layer's limit
-    int64_t left = -1;    ///< earlier chunks to which a row attends, constant; < 0: all
+    RowQueue keys, values;  ///< [rows - dropped, H]
+    RowQueue distances;     ///< projected distances [.., H], if `left` is negative
+    int64_t rows = 0;       ///< number of rows received so far
+    int64_t dropped = 0;    ///< number of first rows that were dropped
+    int64_t most = 0;       ///< limit of rows per chunk
+    int64_t left = -1;      ///< earlier chunks to which a row attends; < 0: all
     Cache clone() const;
   };
   /// The next `rows` rows of a stream. With Cache::left, they may be several chunks, and a chunk
@@ -47,36 +46,37 @@ class RelAttention {
 
   RelAttention() = default;
   /// Loads linear_{q,k,v,out}, linear_pos (without bias) and pos_bias_{u,v} [heads, D]. `chunk`:
-  /// limit of rows per call, unless the cache sets another limit.
+  /// limit of rows per chunk, unless open() sets another limit.
   RelAttention(const Weights& weights, int64_t width, int64_t heads, int64_t chunk, WeightType type,
                const RelNames& names = {});
 
-  /// Projects the distances [-(chunk - 1), farthest] once, for caches with `left`. Their streams
-  /// then store no distances. `chunk` is the layer's limit.
+  /// Projects the distances [1 - chunk, farthest] once, for caches with `left`. Their streams
+  /// then store no distances. `chunk` is the layer's limit. Runs on the CPU, before move_to().
   void prepare(int64_t farthest);
 
+  /// Opens a stream in chunks of at most `most` rows (0: the layer's limit). A row attends to
+  /// `left` earlier chunks, or to all if `left` is negative.
+  Cache open(int64_t most = 0, int64_t left = -1) const;
   /// Appends the rows `normed` [R, H] to the cache and adds their attention to x [R, H].
   void run(StepContext& ctx, const View& normed, Cache& cache, const View& x) const;
   /// Runs the layer for the streams of `jobs`, whose rows are consecutive in normed and x [N, H].
   void run(StepContext& ctx, const View& normed, std::span<const Job> jobs, const View& x) const;
-  /// Moves the weights to a GPU. The streams of later calls must have begun there, without `left`.
-  void move_to(Device device) { syrinx::move_to(device, qkv_, out_, distance_, bias_u_, bias_v_); }
   size_t bytes() const { return qkv_.bytes() + out_.bytes() + distance_.bytes(); }
+  /// Moves the weights to a GPU. Streams opened afterwards are on the GPU, too; their caches may be
+  /// destroyed only after synchronize().
+  void move_to(Device device);
 
  private:
-  int64_t most(const Cache& cache) const { return cache.most > 0 ? cache.most : chunk_; }
-  void extend(StepContext& ctx, int64_t rows, Cache& cache) const;
-  void attend(StepContext& ctx, const View& qkv, const Cache& cache, const View& mixed) const;
-  void forget(Cache& cache) const;
-  void attend_there(StepContext& ctx, const View& q, const View& k, const View& v, Cache& cache,
-                    const View& mixed) const;
-  void run_there(StepContext& ctx, const View& normed, std::span<const Job> jobs,
-                 const View& x) const;
+  void check(const Job& job) const;
+  void append(StepContext& ctx, const View& k, const View& v, std::span<const Job> jobs) const;
+  void extend(StepContext& ctx, Cache& cache) const;
+  RelSegment segment(const Job& job) const;
+  void forget(StepContext& ctx, std::span<const Job> jobs) const;
 
   int64_t width_ = 0, heads_ = 0, chunk_ = 0;
   PackedLinear qkv_, out_, distance_;
   Tensor bias_u_, bias_v_;
-  std::vector<float> table_;  // projected distances [-(chunk - 1), farthest] for caches with `left`
+  Tensor table_;  // projected distances [1 - chunk, farthest] for caches with `left`
 };
 
 }  // namespace syrinx

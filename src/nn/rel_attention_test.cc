@@ -113,7 +113,7 @@ TEST_P(RelAttentionOf, AStreamFollowsTheFormulaChunkByChunk) {
       sum.f32()[i] = 5;
     }
     const View from = bench.on(x), to = bench.on(sum);
-    RelAttention::Cache cache;
+    RelAttention::Cache cache = attention.open();
     for (int64_t begin = 0; begin < count; begin += chunk) {
       const int64_t end = std::min(begin + chunk, count);
       attention.run(bench.ctx, from.slice(begin, end), cache, to.slice(begin, end));
@@ -129,15 +129,14 @@ TEST_P(RelAttentionOf, AStreamFollowsTheFormulaChunkByChunk) {
 }
 
 /// Streams with different chunks and windows share a call. One stream has several chunks in a call.
-TEST(RelAttention, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
+TEST_P(RelAttentionOf, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
   auto owned = std::make_unique<Source>();
   const Source& source = *owned;
   const Weights weights(std::move(owned));
   RelAttention attention(weights, kWidth, kHeads, kChunk, WeightType::kF32);
   attention.prepare(7);
-  ThreadPool pool(2);
-  Arena arena;
-  StepContext ctx{pool, arena};
+  if (GetParam() != Device::kCpu) attention.move_to(GetParam());
+  fixture::Bench bench(2, GetParam());
   Tensor x({kRows, kWidth}, DType::kF32);
   Rows rows(kRows, std::vector<double>(kWidth));
   for (int64_t i = 0; i < kRows * kWidth; ++i) {
@@ -149,7 +148,7 @@ TEST(RelAttention, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
   };
   for (const Stream& s : {Stream{2, 1, {2, 4, 4}}, Stream{4, 1, {8, 2, 0}}, Stream{1, 3, {1, 2, 7}},
                           Stream{2, 0, {10, 0, 0}}}) {
-    RelAttention::Cache alone{.most = s.chunk, .left = s.left}, other{.most = 2, .left = 1};
+    RelAttention::Cache alone = attention.open(s.chunk, s.left), other = attention.open(2, 1);
     Tensor sum({kRows, kWidth}, DType::kF32);
     std::fill_n(sum.f32(), kRows * kWidth, 0.f);
     int64_t at = 0;
@@ -159,7 +158,8 @@ TEST(RelAttention, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
       std::copy_n(x.f32() + at * kWidth, each * kWidth, both.f32() + 2 * kWidth);
       std::fill_n(out.f32(), (2 + each) * kWidth, 0.f);
       const RelAttention::Job jobs[] = {{2, &other}, {each, &alone}};
-      attention.run(ctx, both, jobs, out);
+      attention.run(bench.ctx, bench.on(both), jobs, bench.on(out));
+      bench.back();
       std::copy_n(out.f32() + 2 * kWidth, each * kWidth, sum.f32() + at * kWidth);
       at += each;
     }
@@ -169,9 +169,10 @@ TEST(RelAttention, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
     }
     EXPECT_LE(alone.rows - alone.dropped, (s.left + 1) * s.chunk);
   }
-  RelAttention::Cache far{.most = 4, .left = 2};
+  RelAttention::Cache far = attention.open(4, 2);
   const RelAttention::Job beyond{kRows, &far};
-  EXPECT_THROW(attention.run(ctx, x, std::span(&beyond, 1), x), InternalError);
+  EXPECT_THROW(attention.run(bench.ctx, bench.on(x), std::span(&beyond, 1), bench.on(x)),
+               InternalError);
 }
 
 }  // namespace

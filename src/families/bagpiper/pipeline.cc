@@ -77,7 +77,8 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
       return std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
     });
   });
-  move_networks(spec, "lm", *lm_, "codec", *decoder);
+  move_networks(spec, "tower", *tower_, "lm", *lm_, "codec", *decoder);
+  if (tower_->device() != Device::kCpu) move_to(tower_->device(), adaptor_);
   hearing_ = std::make_unique<TowerStage>(*tower_, &adaptor_);
   stage_ = std::make_unique<CodecStage<DacCodec>>(std::move(decoder));
   const Link decoding = stage_->link(kChunks);

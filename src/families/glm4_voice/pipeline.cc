@@ -82,6 +82,7 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
   const Weights ears(weights_at(spec, speech));
   ears.build(
       [&] { speech_ = std::make_unique<GlmSpeechTokenizer>(config_.speech, ears, spec.weights); });
+  move_networks(spec, "hearing", *speech_);
   const Weights flow(weights_at(spec, join_path(decoder, "flow.pt")));
   flow.build([&] {
     flow_ = std::make_unique<GlmFlow>(config_.flow, flow, at_least_8_bits(spec.weights));

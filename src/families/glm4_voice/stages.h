@@ -23,6 +23,7 @@ class HearingStage : public ChunkStage {
 
   /// A chunk includes the neighbouring blocks, because mel and convolutions of a block read them.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
+  Device device() const override { return tokenizer_.device(); }
   FrameType in() const override;
   FrameType out() const override { return {Flow::kRows, 1}; }
   int most_out() const override;

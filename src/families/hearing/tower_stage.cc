@@ -73,7 +73,7 @@ void TowerStage::run(StepContext& ctx, ChunkJob& job) const {
       encode(ctx,
              {number, recording.samples, recording.loudest, offset,
               window.first(static_cast<size_t>(length))},
-             {out.data(), DType::kF32, {rows, int64_t{out_width()}}});
+             out);
       before_.keep(key, std::make_shared<const std::vector<float>>(out.begin(), out.end()),
                    out.size_bytes());
     }
@@ -81,13 +81,20 @@ void TowerStage::run(StepContext& ctx, ChunkJob& job) const {
   follow(stream, job);
 }
 
+/// Writes the rows of a window to `out`, complete when it returns.
 void TowerStage::encode(StepContext& ctx, const Qwen3AudioTower::Window& window,
-                        const View& out) const {
-  if (adaptor_ == nullptr) return tower_.encode(ctx, window, out);
+                        std::span<float> out) const {
   const Arena::Mark mark(ctx.arena);
-  const View encoded = ctx.arena.take({out.shape[0], tower_.config().out}, DType::kF32);
-  tower_.encode(ctx, window, encoded);
-  linear(ctx, *adaptor_, encoded, out);
+  const int64_t rows = std::ssize(out) / out_width();
+  View x = ctx.arena.take({rows, tower_.config().out}, DType::kF32);
+  tower_.encode(ctx, window, x);
+  if (adaptor_ != nullptr) {
+    const View encoded = x;
+    x = ctx.arena.take({rows, out_width()}, DType::kF32);
+    linear(ctx, *adaptor_, encoded, x);
+  }
+  fetch(ctx, x, out);
+  synchronize(ctx);
 }
 
 void TowerStage::follow(StreamState& state, const ChunkJob& job) const {

@@ -1,5 +1,6 @@
 // Qwen3-Omni's audio tower as the chunk stage of all families that have it. Turns samples at 16 kHz
-// into rows. Const after construction, shared by threads. Its arguments must outlive it. CPU only.
+// into rows, on the device of its arguments, which must outlive it. Const after construction,
+// shared by threads.
 #pragma once
 
 #include "codec/qwen3_audio_tower.h"
@@ -19,6 +20,7 @@ class TowerStage : public ChunkStage {
 
   /// cut() chooses the chunks of a window. The mel of a window needs one more chunk on either side.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
+  Device device() const override { return tower_.device(); }
   FrameType in() const override;
   FrameType out() const override;
   int most_out() const override;
@@ -33,7 +35,7 @@ class TowerStage : public ChunkStage {
 
  private:
   void run(StepContext& ctx, ChunkJob& job) const;
-  void encode(StepContext& ctx, const Qwen3AudioTower::Window& window, const View& out) const;
+  void encode(StepContext& ctx, const Qwen3AudioTower::Window& window, std::span<float> out) const;
   const Qwen3AudioTower& tower_;
   const PackedLinear* adaptor_;
   mutable HeardBefore before_;  // cached rows of windows

@@ -20,7 +20,10 @@ struct HearingStream : StreamState {
 }  // namespace
 
 HearingStage::HearingStage(const ModelConfig& config, std::vector<View> tables, const Weights& mimi)
-    : config_(config), encoder_(config.mimi, mimi), tables_(std::move(tables)) {}
+    : config_(config),
+      encoder_(config.mimi, mimi),
+      tables_(std::move(tables)),
+      before_(static_cast<size_t>(config.mimi.codebooks), static_cast<int32_t>(config.card)) {}
 
 std::unique_ptr<StreamState> HearingStage::open(Bundle) const {
   return std::make_unique<HearingStream>(encoder_.open());
@@ -31,36 +34,25 @@ int HearingStage::cut(const StreamState&, const WaitingFrames& waiting, int) con
 }
 
 void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const Arena::Mark mark(ctx.arena);
   const int64_t books = config_.mimi.codebooks, hop = in_width();
-  int64_t frames = 0;
-  for (const ChunkJob& job : jobs) frames += job.fresh;
-  const std::span<int32_t> codes = take_array<int32_t>(ctx, frames * books);
-  int64_t row = 0;
   for (ChunkJob& job : jobs) {
+    const Arena::Mark job_mark(ctx.arena);
     auto& stream = static_cast<HearingStream&>(*job.state);
-    const int64_t first = row;
+    const View rows = take_rows(ctx, job.fresh, out_width());
     const bool begins = job.fresh > 0 && !std::exchange(stream.begun, true);
     const int64_t unheard = begins && config_.transformers ? 1 : 0;
-    row += unheard;
     for (int64_t at = unheard; at < job.fresh;) {
       const int64_t n = std::min(job.fresh - at, encoder_.room(ctx, stream.mimi));
+      const View codes = ctx.arena.take({n, books}, DType::kI32);
       encoder_.run(ctx, stream.mimi,
                    job.values.subspan(static_cast<size_t>(at * hop), static_cast<size_t>(n * hop)),
-                   codes.subspan(static_cast<size_t>(row * books), static_cast<size_t>(n * books)));
-      at += n, row += n;
+                   codes);
+      embed_sum(ctx, tables_, codes, rows.slice(at, at + n));
+      at += n;
     }
-    if (!begins) continue;
-    std::ranges::fill(codes.subspan(static_cast<size_t>(first * books), static_cast<size_t>(books)),
-                      static_cast<int32_t>(config_.card));
-  }
-  const View rows = take_rows(ctx, frames, out_width());
-  embed_sum(ctx, tables_, codes, rows);
-  const float* from = rows.f32();
-  for (ChunkJob& job : jobs) {
-    const int64_t values = job.fresh * int64_t{out_width()};
-    std::copy_n(from, values, job.out.begin());
-    from += values;
+    if (begins) embed_sum(ctx, tables_, before_, rows.slice(0, 1));
+    fetch(ctx, rows, job.out.first(static_cast<size_t>(rows.count())));
   }
 }
 

@@ -90,7 +90,7 @@ KyutaiStt::KyutaiStt(const LoadSpec& spec)
     codec.build([&] { weights_->build([&] { load(codec); }, {"extra_heads.*"}); },
                 unheard("", "rvq_rest.vq."));
   }
-  move_networks(spec, "lm", *lm);
+  move_networks(spec, "encoder", *encoder, "lm", *lm);
   name("kyutai_stt", spec, "see the checkpoint (Kyutai's are CC-BY-4.0)");
   const PartInfo mimi_info{"encoder", "Mimi, " + describe_codec(config_.mimi), encoder->bytes()};
   join(std::move(encoder), std::move(lm), config_.mimi.sample_rate, config_.mimi.hop(), 0,

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "kernels/activation.h"
-#include "nn/fixed_dot.h"
+#include "kernels/fixed_dot.h"
 
 namespace syrinx::piper {
 namespace {

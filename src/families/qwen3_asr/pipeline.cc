@@ -63,7 +63,7 @@ Qwen3Asr::Qwen3Asr(const LoadSpec& spec) {
   load_tokens(spec);
   weights_.emplace(weights_at(spec, spec.dir));
   weights_->build([&] { load_networks(*weights_, spec); });
-  move_networks(spec, "decoder", *lm_);
+  move_networks(spec, "tower", *tower_, "decoder", *lm_);
   hearing_ = std::make_unique<TowerStage>(*tower_);
   const FrameType text{Flow::kText};
   graph_ = {{{.name = "tower", .chunk = hearing_.get(), .in = {}, .out = {}},

@@ -50,7 +50,7 @@ Qwen3Omni::Qwen3Omni(const LoadSpec& spec) {
                                               ChatTemplate::Of::kProcessor);
   const Weights weights(weights_at(spec, spec.dir));
   weights.build([&] { networks_ = std::make_unique<Networks>(config_, weights, spec); });
-  move_networks(spec, "thinker", *networks_->thinker);
+  move_networks(spec, "tower", networks_->tower, "thinker", *networks_->thinker);
   if (config_.speaks)
     move_networks(spec, "talker", *networks_->talker, "code2wav", *networks_->codec);
   join();

@@ -68,8 +68,10 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
   if (s.chunk + 1 == all) {
     if (!s.known) {
       SYRINX_CHECK(s.work.done(), "[hearing] a piece is not done");
-      const float* made = rows > 0 ? s.work.rows().f32() : nullptr;
-      s.known = std::make_shared<const std::vector<float>>(made, made + rows * out_width());
+      std::vector<float> made(static_cast<size_t>(rows * out_width()));
+      if (rows > 0) fetch(ctx, s.work.rows(), made);
+      synchronize(ctx);
+      s.known = std::make_shared<const std::vector<float>>(std::move(made));
       before_.keep(s.pieces[s.number].keys[0], s.known, s.known->size() * sizeof(float));
     }
     SYRINX_CHECK(rows <= job.fresh && std::ssize(*s.known) == rows * out_width(), "[hearing] ",

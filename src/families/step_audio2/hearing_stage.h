@@ -2,7 +2,7 @@
 // frame's samples, the last one filled with zeros. All rows of the piece are made together. The
 // work is cut into chunks, so that other batches can run in between: each chunk takes one frame,
 // and the last takes the rest. The rows of pieces are cached by key. Const after construction,
-// shared by threads; CPU only.
+// shared by threads.
 #pragma once
 
 #include "codec/step_audio_encoder.h"
@@ -22,6 +22,7 @@ class HearingStage : public ChunkStage {
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .lookahead = kPieceFrames};
   static int64_t frames(int64_t samples) { return (samples + kFrameSamples - 1) / kFrameSamples; }
 
+  Device device() const override { return encoder_.device(); }
   FrameType in() const override { return {Flow::kSamples, kFrameSamples}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(encoder_.config().out)}; }
   Bundle bundle(const Sequence& answer) const override { return heard_bundle(answer); }

@@ -74,7 +74,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
                                                 weights_->scope("adapter"), spec.weights);
     });
   });
-  move_networks(spec, "lm", *lm_);
+  move_networks(spec, "lm", *lm_, "hearing", *encoder_);
   const std::string decoder = join_path(spec.dir, kDecoderFolder);
   const std::string yaml = join_path(decoder, "flow.yaml");
   // With random weights, the folder may be missing; then sizes are those of the published model.

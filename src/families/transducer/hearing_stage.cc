@@ -94,12 +94,13 @@ void HearingStage::follow(StreamState& state, const ChunkJob& job) const {
   static_cast<HearingStream&>(state).hops += job.fresh;
 }
 
-/// Computes the mel frames [fresh, mels] of a chunk's new hops, without those of its context.
+/// Computes the mel frames [fresh, mels] of a chunk's new hops, without those of its context, on
+/// device().
 View HearingStage::mels(StepContext& ctx, const ChunkJob& job) const {
-  const View out = ctx.arena.take({job.fresh, config_.mel.mels}, DType::kF32);
-  const Arena::Mark mark(ctx.arena);
+  const View out = ctx.host.take({job.fresh, config_.mel.mels}, DType::kF32);
+  const Arena::Mark mark(ctx.host);
   const auto count = static_cast<int64_t>(job.values.size());
-  const View signal = ctx.arena.take({count}, DType::kF32);
+  const View signal = ctx.host.take({count}, DType::kF32);
   for (int64_t i = 0; i < count; ++i) {
     signal.f32()[i] = job.values[i] - (i > 0 ? config_.preemphasis * job.values[i - 1] : 0);
   }
@@ -108,7 +109,7 @@ View HearingStage::mels(StepContext& ctx, const ChunkJob& job) const {
     mel_.run(all, job.left + begin, job.left + end, out.f32() + begin * config_.mel.mels);
   });
   if (!config_.streams) normalise(out);
-  return out;
+  return upload(ctx, out);
 }
 
 void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
@@ -134,16 +135,17 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   conformer_.run(ctx, x, parts);
   const View out = ctx.arena.take({x.shape[0], config_.hidden}, DType::kF32);
   if (x.shape[0] > 0) linear(ctx, project_, x, out);
-  const float* from = out.f32();
-  for (int64_t j = 0; j < count; ++j) {
+  for (int64_t j = 0, from = 0; j < count; ++j) {
     const int64_t values = rows[j] * config_.hidden;
     SYRINX_CHECK(values <= std::ssize(jobs[j].out), "[hearing_stage] no space: ", rows[j],
                  " rows, ", jobs[j].fresh, " hops");
-    std::copy_n(from, values, jobs[j].out.begin());
+    fetch(ctx, out.slice(from, from + rows[j]), jobs[j].out.first(static_cast<size_t>(values)));
     jobs[j].made = static_cast<int>(rows[j]);
-    if (!config_.streams) static_cast<HearingStream&>(*jobs[j].state).conformer = {};
-    from += values;
+    from += rows[j];
   }
+  if (config_.streams) return;
+  synchronize(ctx);
+  for (const ChunkJob& job : jobs) static_cast<HearingStream&>(*job.state).conformer = {};
 }
 
 }  // namespace syrinx::transducer

@@ -1,7 +1,8 @@
 // The encoder as a chunk node: samples of hops -> mel frames -> subsampling -> FastConformer ->
 // rows for the joint network. A stream of a cache-aware model takes hops in whole chunks of
 // lookahead + 1 rows, and the rest at its end. A stream of another model takes a whole recording at
-// once. The bits of a stream do not depend on other streams of a batch. CPU only.
+// once. The bits of a stream do not depend on other streams of a batch. On a GPU, the mel is still
+// computed by the host.
 #pragma once
 
 #include "families/transducer/config.h"
@@ -16,6 +17,9 @@ class HearingStage : public ChunkStage {
   /// Returns the policy. Left context and lookahead: the hops that a mel frame's window covers.
   ChunkPolicy policy() const;
   const FastConformer& conformer() const { return conformer_; }
+  /// Moves the weights. Streams opened afterwards have their state there, too.
+  void move_to(Device device) { place_.move(device, subsampling_, conformer_, project_); }
+  Device device() const override { return place_.device(); }
   size_t bytes() const { return subsampling_.bytes() + conformer_.bytes() + project_.bytes(); }
 
   FrameType in() const override { return {Flow::kSamples, config_.mel.hop}; }
@@ -34,6 +38,7 @@ class HearingStage : public ChunkStage {
   ConvSubsampling subsampling_;
   FastConformer conformer_;
   PackedLinear project_;
+  WeightPlace place_;
 };
 
 }  // namespace syrinx::transducer

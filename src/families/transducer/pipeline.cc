@@ -44,6 +44,7 @@ Transducer::Transducer(const LoadSpec& spec) {
     joint_ =
         spec.part("joint", [&] { return std::make_unique<JointStage>(config_, weights, type); });
   });
+  move_networks(spec, "encoder", *encoder_);
   join({.rate = kSampleRate,
         .frame = config_.mel.hop,
         .row_s = config_.frame_s(),

@@ -90,14 +90,14 @@ bool HearingStage::begins_silent(const ChunkJob& job) const {
   return std::ranges::all_of(job.values.first(silent), [](float sample) { return sample == 0; });
 }
 
-/// Computes the mel frames `out` [T, bands] of a chunk's new hops from hop `from` on. Zeros follow
-/// the last hop of a recording.
+/// Computes the mel frames `out` [T, bands] of a chunk's new hops from hop `from` on, in host
+/// memory. Zeros follow the last hop of a recording.
 void HearingStage::mels(StepContext& ctx, const ChunkJob& job, int64_t from,
                         const View& out) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.host);
   const int64_t frames = out.shape[0], first = job.left + from;
   const int64_t count = std::max(std::ssize(job.values), (first + frames) * config_.mel.hop);
-  const View signal = ctx.arena.take({count}, DType::kF32);
+  const View signal = ctx.host.take({count}, DType::kF32);
   const auto rest = std::ranges::copy(job.values, signal.f32()).out;
   std::fill(rest, signal.f32() + count, 0.f);
   const std::span<const float> all{signal.f32(), static_cast<size_t>(count)};
@@ -145,20 +145,24 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   run_passes(ctx, rest, kMostTokens, room, [&](std::span<const PassPart> parts) {
     const Arena::Mark pass_mark(ctx.arena), pass_host(ctx.host);
     const int64_t frames = parts.back().begin + parts.back().frames;
-    const View mel = take_rows(ctx, frames * each, config_.mel.mels);
+    const View mel = ctx.host.take({frames * each, config_.mel.mels}, DType::kF32);
     const View wide = take_rows(ctx, frames * each, width);
     const View x = take_rows(ctx, frames * config_.join, width);
     const auto of_first = take_array<ConvJob>(ctx, std::ssize(parts));
     const auto of_second = take_array<ConvJob>(ctx, std::ssize(parts));
     const auto rows = take_array<StreamRows>(ctx, std::ssize(parts));
+    for (const auto& [number, from, begin, count] : parts) {
+      mels(ctx, jobs[number], (known[number] + from) * each,
+           mel.slice(begin * each, (begin + count) * each));
+    }
+    const View heard = upload(ctx, mel);
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto [number, from, begin, count] = parts[i];
       HearingStream& stream = stream_of(number);
       const auto rows_of = [at = begin, end = begin + count](const View& all, int64_t rate) {
         return all.slice(at * rate, end * rate);
       };
-      mels(ctx, jobs[number], (known[number] + from) * each, rows_of(mel, each));
-      of_first[i] = {rows_of(mel, each), &stream.convs[0], rows_of(wide, each)};
+      of_first[i] = {rows_of(heard, each), &stream.convs[0], rows_of(wide, each)};
       of_second[i] = {rows_of(wide, each), &stream.convs[1], rows_of(x, config_.join)};
       rows[i] = {&stream.kv, count * config_.join};
     }
@@ -171,9 +175,11 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     const View out = project(ctx, x.reshape({frames, config_.join * width}));
     for (const auto& [number, from, begin, count] : parts) {
       const std::span<float> to = jobs[number].out;
-      std::copy_n(out.f32() + begin * out_width(), count * out_width(),
-                  to.begin() + (known[number] + from) * out_width());
+      fetch(ctx, out.slice(begin, begin + count),
+            to.subspan(static_cast<size_t>((known[number] + from) * out_width()),
+                       static_cast<size_t>(count * out_width())));
       if (!silent[number] || silence || from + count != silent_tokens()) continue;
+      synchronize(ctx);
       const auto kept = to.first(static_cast<size_t>((from + count) * out_width()));
       silence_.keep(0, std::make_shared<const Silence>(stream_of(number), kept), kept.size_bytes());
     }

@@ -2,8 +2,8 @@
 // a causal transformer with a sliding window -> `join` rows side by side through the projector ->
 // one row for each token. A token needs a hop of samples after it. A stream takes hops in whole
 // tokens; zeros fill up the last one. The bits of a stream do not depend on its division into
-// chunks or on other streams of a batch. The silence before recordings is computed once. CPU only.
-// E width of the encoder, H of the language model.
+// chunks or on other streams of a batch. The silence before recordings is computed once. On a
+// GPU, the mel is still computed by the host. E width of the encoder, H of the language model.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "kernels/packed_matrix.h"
 #include "model/graph.h"
 #include "nn/conv.h"
+#include "nn/layers.h"
 #include "nn/stream_decoder.h"
 
 namespace syrinx::voxtral_realtime {
@@ -26,6 +27,9 @@ class HearingStage : public ChunkStage {
   /// Returns the policy. Its context is the hops on either side that a frame's window contains.
   ChunkPolicy policy() const;
   size_t bytes() const;
+  /// Moves the weights. Streams opened afterwards have their state there, too.
+  void move_to(Device device) { place_.move(device, conv1_, conv2_, blocks_, first_, second_); }
+  Device device() const override { return place_.device(); }
 
   FrameType in() const override { return {Flow::kSamples, config_.mel.hop}; }
   FrameType out() const override { return {Flow::kRows, config_.lm.hidden}; }
@@ -46,7 +50,8 @@ class HearingStage : public ChunkStage {
   MelSpectrogram mel_;
   CausalConv1d conv1_, conv2_;
   StreamDecoder blocks_;
-  PackedLinear first_, second_;                                      // [H, join * E], [H, H]
+  PackedLinear first_, second_;  // [H, join * E], [H, H]
+  WeightPlace place_;
   mutable Remembered<int, const Silence> silence_{size_t{1} << 30};  // one value, with key 0
 };
 

@@ -21,7 +21,7 @@ VoxtralRealtime::VoxtralRealtime(const LoadSpec& spec) : config_(load_model_conf
     });
     lm = spec.part("lm", [&] { return load_lm(weights_->scope("language_model"), spec.weights); });
   });
-  move_networks(spec, "lm", *lm, *norms_);
+  move_networks(spec, "encoder", *encoder, "lm", *lm, *norms_);
   name("voxtral_realtime", spec, "see the checkpoint (Mistral's is Apache-2.0)");
   const PartInfo tower{
       "encoder",

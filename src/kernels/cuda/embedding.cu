@@ -105,15 +105,13 @@ void embed_column(StepContext& ctx, const View& table, const View& codes, int co
                        out.shape[1]});
 }
 
-void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
-               const View& out) {
+void embed_sum(StepContext& ctx, std::span<const View> tables, const View& codes, const View& out) {
   SYRINX_CHECK(tables.size() <= kMaxTables, "[embed_sum] at most ", kMaxTables, " tables, got ",
                tables.size());
-  const Arena::Mark mark(ctx.arena);
   EmbedSum f{};
   f.books = static_cast<int>(tables.size());
   for (size_t c = 0; c < tables.size(); ++c) f.tables[c] = {tables[c].data, tables[c].dtype};
-  f.ids = upload(ctx, ids);
+  f.ids = codes.i32();
   f.out = out.f32();
   f.width = out.shape[1];
   for_each(ctx, "embed_sum", out.count(), f);

@@ -18,6 +18,7 @@
 #include "kernels/id_limits.h"
 #include "kernels/linear.h"
 #include "kernels/lstm.h"
+#include "kernels/rel_attention.h"
 #include "kernels/rope.h"
 #include "kernels/sample.h"
 
@@ -59,12 +60,31 @@ void add_spans(StepContext& ctx, std::span<const CopySpan> spans);
 void copy_columns(StepContext& ctx, const View& x, int64_t column, const View& out);
 void add_rows_scaled(StepContext& ctx, const View& x, const View& y, const View& factors);
 
+/// Has a thread for each number of `out`.
+void gather_patches(StepContext& ctx, const View& planes, int64_t first, const View& out);
+/// Does the same.
+void depthwise_patches(StepContext& ctx, const View& x, const View& taps, const View& bias,
+                       int64_t lead, const View& out);
+/// Does the same.
+void channels_first(StepContext& ctx, const View& x, const View& out);
+/// Does the same.
+void multiply(StepContext& ctx, const View& x, const View& y);
+/// Computes the means of each `each` rows.
+void mean_rows(StepContext& ctx, const View& x, int64_t each, const View& out);
+/// Chooses codes; subtracts entries only if x is not empty.
+void subtract_largest(StepContext& ctx, const View& scores, const View& entries, const View& x,
+                      const View& codes, int64_t column);
+
+/// Has a block for each row and head; scale: 1 / sqrt(D).
+void rel_attention(StepContext& ctx, const View& q, const View& u, const View& v,
+                   std::span<const RelSegment> streams, float scale, const View& out);
+void encode_distances(StepContext& ctx, int64_t first, const View& out);
+
 void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
            bool add);
 void embed_column(StepContext& ctx, const View& table, const View& codes, int column,
                   const View& out);
-void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
-               const View& out);
+void embed_sum(StepContext& ctx, std::span<const View> tables, const View& codes, const View& out);
 void to_f32(StepContext& ctx, const View& x, const View& out);
 void merge_guidance(StepContext& ctx, const View& logits, std::span<const GuidedRow> rows);
 

@@ -1,27 +1,24 @@
-// Attention with relative positions: one block for each row and head.
+// Attention with relative positions: a block computes a row and head, 128 held rows at a time. A
+// warp computes the score of a held row; then each thread adds one number of the values, in the
+// order of the rows. The order of sums depends only on the rows that are seen.
 #include <cmath>
+#include <vector>
 
 #include "kernels/cuda/elementwise.cuh"
-#include "kernels/cuda/solver.h"
+#include "kernels/cuda/gpu.cuh"
+#include "kernels/cuda/kernels.h"
 #include "kernels/cuda/state.h"
+#include "kernels/rel_attention.h"
 
 namespace syrinx::cuda {
 namespace {
 
-constexpr int kRelThreads = 128, kRelWarps = kRelThreads / 32;
+constexpr int kThreads = 128, kWarps = kThreads / 32;
 
-/// What differs from stream to stream. It is uploaded, so that launches of all streams are equal.
-struct RelStream {
-  const float *keys, *values, *distances;
-  int64_t rows, first, origin;  // origin: place of the distance 0
-};
-struct RelCall {
-  const float *q, *u, *v;
-  float* out;
-  const RelStream* stream;
-  int64_t width;
-  int dim;
-  float scale;
+/// A stream, and the first of its rows among those of the call.
+struct Part {
+  RelSegment stream;
+  int64_t first;
 };
 
 /// Returns the largest x of a block, in every thread; `room` has a number for each warp.
@@ -31,52 +28,54 @@ __device__ inline float block_max(float x, float* room) {
   if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = x;
   __syncthreads();
   float top = room[0];
-  for (int w = 1; w < kRelWarps; ++w) top = fmaxf(top, room[w]);
+  for (int w = 1; w < kWarps; ++w) top = fmaxf(top, room[w]);
   return top;
 }
 
-__global__ void __launch_bounds__(kRelThreads) rel_rows(const __grid_constant__ RelCall call) {
-  __shared__ float with_u[kRelThreads], with_v[kRelThreads], weights[kRelThreads];
-  __shared__ float room[kRelWarps];
-  const int64_t row = blockIdx.x, width = call.width;
-  const int64_t head = int64_t{blockIdx.y} * call.dim;
-  const auto thread = static_cast<int>(threadIdx.x);
-  const RelStream s = *call.stream;
-  if (thread < call.dim) {
-    const float q = call.q[row * width + head + thread];
-    with_u[thread] = q + call.u[head + thread];
-    with_v[thread] = q + call.v[head + thread];
+__global__ void __launch_bounds__(kThreads)
+    attend_relative(const Part* parts, int64_t count, const float* q, const float* u,
+                    const float* v, float* out, int64_t width, int64_t dim, float scale) {
+  __shared__ float with_u[kThreads], with_v[kThreads], weights[kThreads], room[kWarps];
+  const int64_t all = blockIdx.x, head = int64_t{blockIdx.y} * dim;
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const Part part =
+      parts[gpu::highest(int64_t{0}, count - 1, [&](int64_t i) { return parts[i].first <= all; })];
+  const RelSegment& s = part.stream;
+  if (thread < dim) {
+    with_u[thread] = q[all * width + head + thread] + u[head + thread];
+    with_v[thread] = q[all * width + head + thread] + v[head + thread];
   }
   __syncthreads();
+  const int64_t place = s.total - s.rows + all - part.first;
+  const RelSeen seen = rel_seen(s, place);
   float top = -INFINITY, sum = 0, mixed = 0;
-  for (int64_t begin = 0; begin < s.rows; begin += kRelThreads) {
-    const int64_t at = begin + thread;
-    float score = -INFINITY;
-    if (at < s.rows) {
-      const float* key = s.keys + at * width + head;
-      const float* distance = s.distances + (s.first + row - at + s.origin) * width + head;
-      float content = 0, place = 0;
-      for (int d = 0; d < call.dim; ++d) {
-        content = fmaf(with_u[d], key[d], content);
-        place = fmaf(with_v[d], distance[d], place);
-      }
-      score = call.scale * (content + place);
+  for (int64_t begin = seen.begin; begin < seen.end; begin += kThreads) {
+    const int64_t held = seen.end - begin < kThreads ? seen.end - begin : kThreads;
+    for (int64_t i = warp; i < held; i += kWarps) {
+      const int64_t j = begin + i;
+      const float* key = s.keys + j * width + head;
+      const float* distance = s.distances + (place - s.dropped - j + s.origin) * width + head;
+      float score = 0;
+      for (int64_t d = lane; d < dim; d += 32)
+        score = fmaf(with_u[d], key[d], fmaf(with_v[d], distance[d], score));
+      score = gpu::warp_sum(score);
+      if (lane == 0) weights[i] = scale * score;
     }
-    const float highest = fmaxf(top, block_max(score, room));
-    const float kept = expf(top - highest);
-    const float weight = at < s.rows ? expf(score - highest) : 0.f;
+    __syncthreads();
+    const float score = thread < held ? weights[thread] : -INFINITY;
+    const float highest = fmaxf(top, block_max(score, room)), kept = expf(top - highest);
+    const float weight = thread < held ? expf(score - highest) : 0.f;
     weights[thread] = weight;
-    sum = sum * kept + gpu::block_sum<kRelWarps>(weight, room);
+    sum = sum * kept + gpu::block_sum<kWarps>(weight, room);
     mixed *= kept;
-    const int64_t count = s.rows - begin < kRelThreads ? s.rows - begin : kRelThreads;
-    if (thread < call.dim) {
-      for (int64_t i = 0; i < count; ++i)
-        mixed = fmaf(weights[i], s.values[(begin + i) * width + head + thread], mixed);
+    if (thread < dim) {
+      const float* value = s.values + begin * width + head + thread;
+      for (int64_t i = 0; i < held; ++i) mixed = fmaf(weights[i], value[i * width], mixed);
     }
     top = highest;
     __syncthreads();  // the next turn writes `weights`
   }
-  if (thread < call.dim) call.out[row * width + head + thread] = mixed / sum;
+  if (thread < dim) out[all * width + head + thread] = mixed / sum;
 }
 
 struct EncodeDistances {
@@ -94,23 +93,22 @@ struct EncodeDistances {
 
 }  // namespace
 
-void attend_relative(StepContext& ctx, const View& q, const View& u, const View& v,
-                     const RelRows& stream, int64_t heads, const View& out) {
+void rel_attention(StepContext& ctx, const View& q, const View& u, const View& v,
+                   std::span<const RelSegment> streams, float scale, const View& out) {
   const Arena::Mark mark(ctx.arena);
-  const int64_t rows = q.shape[0], width = q.shape[1], dim = width / heads;
-  const int64_t all = stream.keys.shape[0];
-  const RelStream one{stream.keys.f32(), stream.values.f32(), stream.distances.f32(), all,
-                      all - rows,        -stream.nearest};
-  const RelCall call{q.f32(),
-                     u.f32(),
-                     v.f32(),
-                     out.f32(),
-                     upload(ctx, std::span<const RelStream>(&one, 1)),
-                     width,
-                     static_cast<int>(dim),
-                     1.f / std::sqrt(static_cast<float>(dim))};
-  gpu::launch("rel_rows", rel_rows, dim3(static_cast<unsigned>(rows), static_cast<unsigned>(heads)),
-              kRelThreads, 0, stream_of(ctx), call);
+  std::vector<Part> parts;
+  int64_t rows = 0;
+  for (const RelSegment& s : streams) {
+    if (s.rows == 0) continue;
+    parts.push_back({s, rows});
+    rows += s.rows;
+  }
+  if (rows == 0) return;
+  gpu::launch("rel_attention", attend_relative,
+              dim3(static_cast<unsigned>(rows), static_cast<unsigned>(u.shape[0])), kThreads, 0,
+              stream_of(ctx), upload(ctx, std::span<const Part>(parts)),
+              static_cast<int64_t>(parts.size()), q.f32(), u.f32(), v.f32(), out.f32(), q.shape[1],
+              u.shape[1], scale);
 }
 
 void encode_distances(StepContext& ctx, int64_t first, const View& out) {

@@ -1,8 +1,6 @@
-// The CUDA kernels for the functions of kernels/{levels,modulate,rel_attention,solver}.h, as in
-// kernels.h.
+// The CUDA kernels for the functions of kernels/{levels,modulate,solver}.h, as in kernels.h.
 #pragma once
 
-#include "kernels/rel_attention.h"
 #include "tensor/context.h"
 
 namespace syrinx::cuda {
@@ -14,10 +12,6 @@ void weighted_sum(StepContext& ctx, float a, const View& x, float b, const View&
                   const View& out);
 /// Its sums are f32.
 void guide_zero_star(StepContext& ctx, const View& c, const View& u, const View& scales);
-
-void attend_relative(StepContext& ctx, const View& q, const View& u, const View& v,
-                     const RelRows& stream, int64_t heads, const View& out);
-void encode_distances(StepContext& ctx, int64_t first, const View& out);
 
 void round_to_steps(StepContext& ctx, const View& x, float steps);
 void level_logits(StepContext& ctx, const View& x, int64_t column, int64_t first, const View& out);

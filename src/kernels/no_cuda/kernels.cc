@@ -27,10 +27,6 @@ void clamp(StepContext&, const View&, float, float, const View&) { missing(); }
 void leaky_relu(StepContext&, const View&, float, const View&) { missing(); }
 void scale(StepContext&, const View&, float) { missing(); }
 void add(StepContext&, const View&, const View&, const View&, bool) { missing(); }
-void attend_relative(StepContext&, const View&, const View&, const View&, const RelRows&, int64_t,
-                     const View&) {
-  missing();
-}
 void encode_distances(StepContext&, int64_t, const View&) { missing(); }
 void copy_cached_rows(StepContext&, std::span<const CachedRowCopy>, int64_t, const KvPool&) {
   missing();
@@ -48,11 +44,23 @@ void scale_channels(StepContext&, const View&, const View&, const View&, const V
 }
 void copy_columns(StepContext&, const View&, int64_t, const View&) { missing(); }
 void add_rows_scaled(StepContext&, const View&, const View&, const View&) { missing(); }
-void embed(StepContext&, const View&, std::span<const int32_t>, const View&, bool) { missing(); }
-void embed_column(StepContext&, const View&, const View&, int, const View&) { missing(); }
-void embed_sum(StepContext&, std::span<const View>, std::span<const int32_t>, const View&) {
+void gather_patches(StepContext&, const View&, int64_t, const View&) { missing(); }
+void depthwise_patches(StepContext&, const View&, const View&, const View&, int64_t, const View&) {
   missing();
 }
+void channels_first(StepContext&, const View&, const View&) { missing(); }
+void multiply(StepContext&, const View&, const View&) { missing(); }
+void rel_attention(StepContext&, const View&, const View&, const View&, std::span<const RelSegment>,
+                   float, const View&) {
+  missing();
+}
+void mean_rows(StepContext&, const View&, int64_t, const View&) { missing(); }
+void subtract_largest(StepContext&, const View&, const View&, const View&, const View&, int64_t) {
+  missing();
+}
+void embed(StepContext&, const View&, std::span<const int32_t>, const View&, bool) { missing(); }
+void embed_column(StepContext&, const View&, const View&, int, const View&) { missing(); }
+void embed_sum(StepContext&, std::span<const View>, const View&, const View&) { missing(); }
 void to_f32(StepContext&, const View&, const View&) { missing(); }
 void merge_guidance(StepContext&, const View&, std::span<const GuidedRow>) { missing(); }
 void rope(StepContext&, const HeadsView&, std::span<const int32_t>, const RopeTable&) { missing(); }
