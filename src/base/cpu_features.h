@@ -14,6 +14,7 @@ struct CpuFeatures {
   bool amx = false;       ///< all of avx512_bf16, AMX TILE, INT8 and BF16; permitted by the kernel
   bool neon = false;      ///< true on every aarch64
   bool neon_dot = false;  ///< neon, and dot products of 8 bits (FEAT_DotProd)
+  bool quick_dots = false;  ///< avx512_bf16, and a dot product takes less time than two FMAs
 
   /// Returns whether the vector types of kernels/cpu/simd.h work.
   bool simd() const { return avx2 || neon; }

@@ -315,7 +315,8 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
   common.window = spec.window;
   common.causal = spec.causal;
 #if defined(__x86_64__)
-  if (cpu_features().avx512_bf16) common.pair_product = &pair_product_avx512bf16;
+  if (cpu_features().avx512) common.pair_product = &pair_product_avx512;
+  if (cpu_features().quick_dots) common.dot_product = &pair_product_avx512bf16;
 #endif
   const int64_t lanes = tiling.lanes;
   const auto head = [&](int64_t lane) {

@@ -35,7 +35,9 @@ struct AttentionTile {
   bool causal = true;
   int64_t begin = 0, end = INT64_MAX;  ///< positions to which rows may attend
   /// The product for a cache of bf16; null: that of simd.h's vectors.
-  void (*pair_product)(const PairProduct& p) = nullptr;
+  void (*pair_product)(const PairProduct<float>& p) = nullptr;
+  /// Replaces pair_product if the processor's dot products are quicker; otherwise null.
+  void (*dot_product)(const PairProduct<uint16_t>& p) = nullptr;
 
   /// The memory that this thread will probably read next. It is only prefetched here. Null if it is
   /// not known.

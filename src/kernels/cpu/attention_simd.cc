@@ -167,17 +167,18 @@ void product_q8(int m, int64_t columns, const int16_t* a, int64_t a_stride, cons
 
 /// Computes M rows and 8N columns of a PairProduct.
 template <int M, int N>
-SYRINX_INLINE void pair_tile(const PairProduct& p, const uint16_t* a, const uint16_t* b, float* c) {
+SYRINX_INLINE void pair_tile(const PairProduct<float>& p, const float* a, const uint16_t* b,
+                             float* c) {
   V8 acc[M][N];
   for (int i = 0; i < M; ++i)
     for (int j = 0; j < N; ++j) acc[i][j] = p.add ? load(c + i * p.c_stride + 8 * j) : all(0);
   for (int64_t k = 0; k < p.depth; ++k) {
-    FloatPairs x[M];
-    for (int i = 0; i < M; ++i) x[i] = all_bf16_pair(a + i * p.a_stride + 2 * k);
-    for (int j = 0; j < N; ++j) {
-      const FloatPairs y = load_bf16_pairs(b + k * p.b_stride + 16 * j);
-      for (int i = 0; i < M; ++i)
-        acc[i][j] = fma(x[i].first, y.first, fma(x[i].second, y.second, acc[i][j]));
+    FloatPairs y[N];
+    for (int j = 0; j < N; ++j) y[j] = load_bf16_pairs(b + k * p.b_stride + 16 * j);
+    for (int i = 0; i < M; ++i) {
+      const V8 first = all(a[i * p.kAStride + 2 * k]), second = all(a[i * p.kAStride + 2 * k + 1]);
+      for (int j = 0; j < N; ++j)
+        acc[i][j] = fma(first, y[j].first, fma(second, y[j].second, acc[i][j]));
     }
   }
   for (int i = 0; i < M; ++i)
@@ -185,16 +186,17 @@ SYRINX_INLINE void pair_tile(const PairProduct& p, const uint16_t* a, const uint
 }
 
 template <int N>
-SYRINX_INLINE void pair_rows(const PairProduct& p, int64_t column) {
-  const uint16_t *a = p.a, *b = p.b + 2 * column;
+SYRINX_INLINE void pair_rows(const PairProduct<float>& p, int64_t column) {
+  const float* a = p.a;
+  const uint16_t* b = p.b + 2 * column;
   float* c = p.c + column;
   int left = p.rows;
-  for (; left >= 4; left -= 4, a += 4 * p.a_stride, c += 4 * p.c_stride)
+  for (; left >= 4; left -= 4, a += 4 * p.kAStride, c += 4 * p.c_stride)
     pair_tile<4, N>(p, a, b, c);
-  for (; left > 0; --left, a += p.a_stride, c += p.c_stride) pair_tile<1, N>(p, a, b, c);
+  for (; left > 0; --left, a += p.kAStride, c += p.c_stride) pair_tile<1, N>(p, a, b, c);
 }
 
-void pair_product(const PairProduct& p) {
+void pair_product(const PairProduct<float>& p) {
   int64_t column = 0;
   for (; column + 16 <= p.columns; column += 16) pair_rows<2>(p, column);
   if (column < p.columns) pair_rows<1>(p, column);
@@ -272,34 +274,40 @@ class FloatCache {
   alignas(64) float q_[kVectors * kDim];
 };
 
-/// A cache of bf16. q and the weights are rounded to bf16.
+/// Stores 8 numbers, rounded to bf16.
+SYRINX_INLINE void store_rounded(uint16_t* p, V8 v) { store_bf16(p, v); }
+SYRINX_INLINE void store_rounded(float* p, V8 v) { store(p, to_bf16(v)); }
+
+/// A cache of bf16. q and the weights are rounded to bf16 and stored as Number.
+template <typename Number>
 class PairCache {
  public:
-  explicit PairCache(const AttentionTile& t) : vectors_(t.rows * t.group), dim_(t.dim) {
+  using Product = PairProduct<Number>;
+
+  PairCache(const AttentionTile& t, void (*product)(const Product& p))
+      : vectors_(t.rows * t.group), dim_(t.dim), product_(product) {
     for (int i = 0; i < vectors_; ++i) {
       const float* from = t.q + (i / t.group) * t.q_stride + int64_t{i % t.group} * dim_;
-      for (int d = 0; d < dim_; d += 8) store_bf16(q_ + i * dim_ + d, load(from + d));
+      for (int d = 0; d < dim_; d += 8) store_rounded(q_ + i * kStride + d, load(from + d));
     }
-    product_ = t.pair_product ? t.pair_product : &pair_product;
   }
 
   static const char* values(const char* keys, int dim) { return keys + kRows * 2 * dim; }
 
   void score(const char* keys, const char*, float* scores) const {
-    product_({q_, at(keys), scores, dim_, 2 * kRows, kBlock, vectors_, kRows, dim_ / 2});
+    product_({q_, at(keys), scores, 2 * kRows, kBlock, vectors_, kRows, dim_ / 2});
   }
 
   void begin_mix(const float* weights, const char* const*, int64_t skip, int64_t count) {
     for (int i = 0; i < vectors_; ++i)
       for (int64_t p = skip; p < count; p += 8)
-        store_bf16(weights_ + i * kBlock + p, load(weights + i * kBlock + p));
+        store_rounded(weights_ + i * kStride + p, load(weights + i * kBlock + p));
   }
 
   void mix(const float*, int64_t p, const char* values, const char*, int64_t count,
            float* mixed) const {
     const int64_t pairs = count / 2;
-    PairProduct call{weights_ + p, at(values), mixed, kBlock, 2 * dim_,
-                     dim_,         vectors_,   dim_,  pairs,  true};
+    Product call{weights_ + p, at(values), mixed, 2 * dim_, dim_, vectors_, dim_, pairs, true};
     product_(call);
     if (count % 2 == 0) return;
     // The row behind the last one was never written and may be NaN, so it is replaced by zeros.
@@ -316,10 +324,11 @@ class PairCache {
 
  private:
   static const uint16_t* at(const char* p) { return reinterpret_cast<const uint16_t*>(p); }
+  static constexpr int64_t kStride = Product::kAStride;
   int vectors_, dim_;
-  void (*product_)(const PairProduct& p);
-  alignas(64) uint16_t q_[kVectors * kDim];
-  alignas(64) uint16_t weights_[kVectors * kBlock];
+  void (*product_)(const Product& p);
+  alignas(64) Number q_[kVectors * kStride];
+  alignas(64) Number weights_[kVectors * kStride];
 };
 
 /// A cache of 8-bit numbers with one scale per row: sums of products are exact integers.
@@ -397,9 +406,9 @@ class Q8Cache {
 };
 
 template <typename Cache>
-void attend_as(const AttentionTile& t) {
+void attend_as(const AttentionTile& t, auto... product) {
   const int vectors = t.rows * t.group, dim = t.dim;
-  Cache cache(t);
+  Cache cache(t, product...);
   alignas(64) float mixed[kVectors * kDim], scores[kVectors * kBlock], sloped[kBlock];
   float top[kVectors], total[kVectors];
   std::fill_n(mixed, vectors * dim, 0.f);
@@ -464,7 +473,8 @@ void attend(const AttentionTile& t) {
     case DType::kI8:
       return attend_as<Q8Cache>(t);
     default:
-      return attend_as<PairCache>(t);
+      if (t.dot_product) return attend_as<PairCache<uint16_t>>(t, t.dot_product);
+      return attend_as<PairCache<float>>(t, t.pair_product ? t.pair_product : &pair_product);
   }
 }
 

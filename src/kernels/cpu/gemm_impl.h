@@ -24,6 +24,11 @@ struct KBlock {
   int64_t offset, spans, len;
 };
 
+/// Most rows of a tile of f32 sums. A sum is one chain of FMAs, so fewer than 8 chains would wait
+/// for each other. Vectors of 8 lanes have two chains for each row.
+template <class V>
+constexpr int kFloatRows = V::kLanes == kPanel ? 8 : cpu::kTileRows;
+
 /// Types of weights for tile(). Each derives from V and adds: the types of a row's numbers
 /// (X) and of a panel's numbers (W); the number of k and of products per step of the loop;
 /// functions that load weights into the lanes of F, copy a row's number to all lanes, and return
@@ -34,7 +39,7 @@ struct Single : V {
   using W = S;
   using F = typename V::F;
   using Factor = F;
-  static constexpr int kTileRows = cpu::kTileRows, kStep = 1, kProducts = 1;
+  static constexpr int kTileRows = kFloatRows<V>, kStep = 1, kProducts = 1;
   static constexpr int kVectors = kPanel / V::kLanes;
   static void weights(const float* b, int, F (&w)[kVectors]) {
 #pragma GCC unroll 16
@@ -52,7 +57,7 @@ struct Pairs : V {
   using W = uint16_t;
   using F = typename V::F;
   using Factor = F;
-  static constexpr int kTileRows = cpu::kTileRows, kStep = 2, kProducts = 2;
+  static constexpr int kTileRows = kFloatRows<V>, kStep = 2, kProducts = 2;
   static constexpr int kVectors = kPanel / V::kLanes;
   static void weights(const W* b, int product, F (&w)[kVectors]) {
 #pragma GCC unroll 16

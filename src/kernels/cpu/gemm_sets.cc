@@ -19,15 +19,15 @@ std::vector<GemmSet> gemm_sets([[maybe_unused]] const CpuFeatures& features) {
   if (features.avx512_vnni) {
     GemmKernels kernels = gemm_kernels_avx512();
     use_avx512vnni(kernels);
+    GemmKernels dots = kernels;
+    use_avx512bf16(dots);
+    if (features.avx512_bf16 && !features.quick_dots) add("avx512bf16", dots);
     add("avx512vnni", kernels);
-    if (features.avx512_bf16) {
-      use_avx512bf16(kernels);
-      add("avx512bf16", kernels);
+    if (features.avx512_bf16 && features.quick_dots) add("avx512bf16", dots);
+    if (features.amx) {
+      add("amx", dots);
+      use_amx(sets.back().few, sets.back().many);
     }
-  }
-  if (features.amx) {
-    add("amx", sets.back().few);
-    use_amx(sets.back().few, sets.back().many);
   }
 #elif defined(__aarch64__)
   if (features.neon) add("neon", gemm_kernels_neon());

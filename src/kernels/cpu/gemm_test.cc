@@ -377,6 +377,8 @@ TEST(Gemm, SetsFollowTheFeatures) {
   f.avx512_vnni = f.avx_vnni = true;
   EXPECT_EQ(best(f), "avx512vnni");
   f.avx512_bf16 = true;
+  EXPECT_EQ(best(f), "avx512vnni");
+  f.quick_dots = true;
   EXPECT_EQ(best(f), "avx512bf16");
   f.amx = true;
   EXPECT_EQ(best(f), "amx");

@@ -1,5 +1,5 @@
-// The product of attention over a cache of bf16, for each instruction set. Only plain data, so that
-// code for an instruction set shares no inline functions with the rest of the program.
+// The products of attention over a cache of bf16, for each instruction set. Only plain data, so
+// that code for an instruction set shares no inline functions with the rest of the program.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,16 @@ namespace syrinx {
 
 /// Matrices of C[i][n] += A[i][2k + 1] B[k][n][1], then A[i][2k] B[k][n][0], for k = 0, 1, ... Each
 /// product is added and rounded by itself, so an element's bits depend neither on rows nor on
-/// columns. All instruction sets have the same bits if all numbers are normal.
+/// columns. All instruction sets have the same bits if all numbers are normal. Number: uint16_t for
+/// bf16, or float for f32 that were rounded to bf16.
+template <typename Number>
 struct PairProduct {
-  const uint16_t* a = nullptr;  ///< bf16 [rows][2 * depth], rows a_stride numbers apart
+  static constexpr int64_t kAStride = 256;  ///< distance between rows of A, in numbers
+
+  const Number* a = nullptr;    ///< [rows][2 * depth], rows kAStride numbers apart
   const uint16_t* b = nullptr;  ///< bf16 [depth][columns][2], pairs b_stride numbers apart
   float* c = nullptr;           ///< [rows][columns], rows c_stride numbers apart
-  int64_t a_stride = 0, b_stride = 0, c_stride = 0;
+  int64_t b_stride = 0, c_stride = 0;
   int rows = 0;
   int64_t columns = 0;  ///< a multiple of 8
   int64_t depth = 0;    ///< number of pairs
@@ -21,8 +25,10 @@ struct PairProduct {
 };
 
 #if defined(__x86_64__)
+/// Computes a product with AVX-512; call it only if the processor has it.
+void pair_product_avx512(const PairProduct<float>& p);
 /// Computes a product with AVX512-BF16; call it only if the processor has it.
-void pair_product_avx512bf16(const PairProduct& p);
+void pair_product_avx512bf16(const PairProduct<uint16_t>& p);
 #endif
 
 }  // namespace syrinx

@@ -15,8 +15,8 @@
 //   magnitude_bits (in the order of magnitudes, NaN above all), largest_bits (their largest as a
 //   float); store_int16, store_int8 (nearest even, saturating);
 //   Pair (all_pair: two int16 for all lanes), Pairs (load_pairs: two int8 for each lane),
-//   add_products: c + their products, exactly; bf16: store_bf16 (to nearest even; NaN stays NaN),
-//   FloatPairs (load_bf16_pairs: two numbers for each lane; all_bf16_pair: for all lanes).
+//   add_products: c + their products, exactly; to_bf16 (rounded to bf16: to nearest even; NaN stays
+//   NaN), store_bf16, FloatPairs (load_bf16_pairs: two numbers for each lane).
 #pragma once
 
 #include <cstdint>

@@ -122,14 +122,17 @@ SYRINX_INLINE I8 add_products(Pair x, Pairs y, I8 c) {
   return _mm256_add_epi32(c, _mm256_madd_epi16(x, y));
 }
 
-SYRINX_INLINE void store_bf16(uint16_t* p, V8 v) {
+SYRINX_INLINE V8 to_bf16(V8 v) {
   const I8 bits = _mm256_castps_si256(v);
   const I8 odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), all_int(1));
-  I8 out = _mm256_add_epi32(bits, _mm256_add_epi32(odd, all_int(0x7fff)));
+  const I8 out = _mm256_add_epi32(bits, _mm256_add_epi32(odd, all_int(0x7fff)));
   // The addition could change a NaN to a number.
   const I8 nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-  out =
-      _mm256_srli_epi32(_mm256_blendv_epi8(out, _mm256_or_si256(bits, all_int(0x400000)), nan), 16);
+  const I8 upper = _mm256_blendv_epi8(out, _mm256_or_si256(bits, all_int(0x400000)), nan);
+  return _mm256_castsi256_ps(_mm256_and_si256(upper, all_int(-65536)));
+}
+SYRINX_INLINE void store_bf16(uint16_t* p, V8 v) {
+  const I8 out = _mm256_srli_epi32(_mm256_castps_si256(to_bf16(v)), 16);
   const __m128i low = _mm256_castsi256_si128(out), high = _mm256_extracti128_si256(out, 1);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packus_epi32(low, high));
 }
@@ -142,9 +145,4 @@ SYRINX_INLINE FloatPairs float_pairs(I8 both) {
 }
 SYRINX_INLINE FloatPairs load_bf16_pairs(const uint16_t* p) {
   return float_pairs(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-}
-SYRINX_INLINE FloatPairs all_bf16_pair(const uint16_t* p) {
-  int32_t pair;
-  __builtin_memcpy(&pair, p, 4);
-  return float_pairs(all_int(pair));
 }

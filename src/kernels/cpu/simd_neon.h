@@ -175,16 +175,13 @@ SYRINX_INLINE uint16x4_t to_bf16(float32x4_t v) {
   const uint32x4_t nan = vorrq_u32(bits, vdupq_n_u32(0x400000));
   return vshrn_n_u32(vbslq_u32(vceqq_f32(v, v), rounded, nan), 16);
 }
-SYRINX_INLINE void store_bf16(uint16_t* p, V8 v) {
-  vst1q_u16(p, vcombine_u16(to_bf16(v.low), to_bf16(v.high)));
-}
+SYRINX_INLINE uint16x8_t halves(V8 v) { return vcombine_u16(to_bf16(v.low), to_bf16(v.high)); }
+SYRINX_INLINE V8 to_bf16(V8 v) { return widen_bf16(halves(v)); }
+SYRINX_INLINE void store_bf16(uint16_t* p, V8 v) { vst1q_u16(p, halves(v)); }
 struct FloatPairs {
   V8 first, second;
 };
 SYRINX_INLINE FloatPairs load_bf16_pairs(const uint16_t* p) {
   const uint16x8x2_t v = vld2q_u16(p);
   return {widen_bf16(v.val[0]), widen_bf16(v.val[1])};
-}
-SYRINX_INLINE FloatPairs all_bf16_pair(const uint16_t* p) {
-  return {widen_bf16(vdupq_n_u16(p[0])), widen_bf16(vdupq_n_u16(p[1]))};
 }

@@ -1,0 +1,59 @@
+// The tiles of a PairProduct for AVX-512. Only for files that are compiled for one of its sets.
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/cpu/pair_product.h"
+
+namespace syrinx::cpu {
+
+/// Computes M rows and 16 N columns, of which the last vector has only the lanes of `mask`. T adds
+/// the products of a pair to N vectors of M rows.
+template <typename T, int M, int N>
+[[gnu::noinline]] void pair_tile(const PairProduct<typename T::Number>& p, int64_t row,
+                                 int64_t column, __mmask16 mask) {
+  constexpr int64_t kStride = PairProduct<typename T::Number>::kAStride;
+  float* const to = p.c + row * p.c_stride + column;
+  const typename T::Number* a = p.a + row * kStride;
+  const uint16_t* b = p.b + 2 * column;
+  const auto lanes = [&](int j) { return j == N - 1 ? mask : static_cast<__mmask16>(0xffff); };
+  __m512 c[M][N];
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i) {
+#pragma GCC unroll 2
+    for (int j = 0; j < N; ++j)
+      c[i][j] = p.add ? _mm512_maskz_loadu_ps(lanes(j), to + i * p.c_stride + 16 * j)
+                      : _mm512_setzero_ps();
+  }
+  for (int64_t k = 0; k < p.depth; ++k, a += 2, b += p.b_stride) {
+    __m512i y[N];
+#pragma GCC unroll 2
+    for (int j = 0; j < N; ++j) y[j] = _mm512_maskz_loadu_epi32(lanes(j), b + 32 * j);
+    T::template add<M, N, kStride>(a, y, c);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i) {
+#pragma GCC unroll 2
+    for (int j = 0; j < N; ++j)
+      _mm512_mask_storeu_ps(to + i * p.c_stride + 16 * j, lanes(j), c[i][j]);
+  }
+}
+
+template <typename T, int N>
+void pair_columns(const PairProduct<typename T::Number>& p, int64_t column, __mmask16 mask) {
+  int row = 0;
+  for (; row + 12 <= p.rows; row += 12) pair_tile<T, 12, N>(p, row, column, mask);
+  for (; row + 4 <= p.rows; row += 4) pair_tile<T, 4, N>(p, row, column, mask);
+  for (; row < p.rows; ++row) pair_tile<T, 1, N>(p, row, column, mask);
+}
+
+/// Computes a product of any size.
+template <typename T>
+void pair_tiles(const PairProduct<typename T::Number>& p) {
+  int64_t column = 0;
+  for (; column + 32 <= p.columns; column += 32) pair_columns<T, 2>(p, column, 0xffff);
+  for (; column < p.columns; column += 16)
+    pair_columns<T, 1>(p, column, p.columns - column >= 16 ? 0xffff : 0xff);
+}
+
+}  // namespace syrinx::cpu
