@@ -46,7 +46,7 @@ DacCodecState DacCodec::open(uint64_t seed) const {
 
 void DacCodec::move_to(Device device) { syrinx::move_to(device, project_, decoder_); }
 
-size_t DacCodec::bytes() const { return bytes_of(project_, decoder_, codebooks_); }
+size_t DacCodec::bytes() const { return weight_bytes(project_, decoder_, codebooks_); }
 
 View DacCodec::dequantise(StepContext& ctx, std::span<const int32_t> codes) const {
   const int64_t q = config_.codebooks, dim = config_.codebook_dim;

@@ -126,8 +126,8 @@ void FishCodec::move_to(Device device) {
 }
 
 size_t FishCodec::bytes() const {
-  size_t sum = bytes_of(project_, transformer_, head_, tail_, codebooks_, blocks_);
-  for (const Upsample& stage : upsample_) sum += bytes_of(stage.up, stage.mix);
+  size_t sum = weight_bytes(project_, transformer_, head_, tail_, codebooks_, blocks_);
+  for (const Upsample& stage : upsample_) sum += weight_bytes(stage.up, stage.mix);
   return sum;
 }
 

@@ -181,13 +181,16 @@ class GlmHift : public testing::Test {
       philox_normal(7, static_cast<uint32_t>(frame), 0x474C4D01, values);
     };
     const int64_t frames = mel.shape[0];
+    const auto run = [&](int64_t begin, int64_t end, bool last) {
+      const HiftJob job{&state, mel.slice(begin, end), last, noise, &out};
+      hift_->run(bench_.ctx, {&job, 1});
+      bench_.arena.reset();
+    };
     for (int64_t at = 0; at < frames; at += piece) {
       const int64_t end = std::min(at + piece, frames);
-      hift_->run(bench_.ctx, mel.slice(at, end), end == frames && !end_alone, noise, state, out);
-      bench_.arena.reset();
+      run(at, end, end == frames && !end_alone);
     }
-    if (end_alone) hift_->run(bench_.ctx, mel.slice(0, 0), true, noise, state, out);
-    bench_.arena.reset();
+    if (end_alone) run(0, 0, true);
     return out;
   }
 

@@ -133,7 +133,7 @@ void MimiDecoder::move_to(Device device) {
 }
 
 size_t MimiDecoder::bytes() const {
-  return bytes_of(semantic_out_, acoustic_out_, network_, codebooks_);
+  return weight_bytes(semantic_out_, acoustic_out_, network_, codebooks_);
 }
 
 void MimiLatentDecoder::move_to(Device device) {

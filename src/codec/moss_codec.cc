@@ -96,8 +96,8 @@ void MossCodec::move_to(Device device) {
 }
 
 size_t MossCodec::bytes() const {
-  size_t sum = bytes_of(project_, codebooks_);
-  for (const MossBlockNet& block : blocks_) sum += bytes_of(block.in, block.net, block.out);
+  size_t sum = weight_bytes(project_, codebooks_);
+  for (const MossBlockNet& block : blocks_) sum += weight_bytes(block.in, block.net, block.out);
   return sum;
 }
 

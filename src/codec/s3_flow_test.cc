@@ -226,18 +226,18 @@ TEST_P(S3FlowSpeaks, AsTheOriginalWholeOrInPieces) {
 TEST_P(S3FlowSpeaks, TheSameTogetherAsAlone) {
   S3FlowFixture f(WeightType::kF32, GetParam());
   const S3FlowState prompt = f.open(8), none = f.open(0);
-  constexpr int64_t kLengths[] = {2, 3, 6};
+  constexpr int64_t kTokens[] = {2, 3, 6};
   std::vector<S3FlowState> streams;
   for (const S3FlowState* from : {&prompt, &prompt, &none}) streams.push_back(from->clone());
   std::vector<std::vector<float>> mels(3);
   std::vector<S3FlowJob> jobs;
   for (size_t i = 0; i < 3; ++i)
-    jobs.push_back({f.tokens(0, kLengths[i]), true, f.noise(), &streams[i], &mels[i]});
+    jobs.push_back({f.tokens(0, kTokens[i]), true, f.noise(), &streams[i], &mels[i]});
   f.flow.run(f.ctx, jobs);
   f.reset();
   for (const size_t i : {1, 2}) {
     S3FlowState state = (i == 1 ? prompt : none).clone();
-    EXPECT_TRUE(f.speak(state, kLengths[i], std::span(kLengths).subspan(i, 1)) == mels[i]) << i;
+    EXPECT_TRUE(f.speak(state, kTokens[i], std::span(kTokens).subspan(i, 1)) == mels[i]) << i;
   }
 }
 

@@ -282,8 +282,9 @@ TEST_F(StepFlow, ItsMelSoundsAsTheAuthors) {
     philox_normal(7, static_cast<uint32_t>(frame), 0x53330002, values);
   };
   std::vector<float> samples;
-  hift->run(bench_.ctx, {mel.data(), DType::kF32, {std::ssize(mel) / kStepMel, kStepMel}}, true,
-            draw, state, samples);
+  const View rows{mel.data(), DType::kF32, {std::ssize(mel) / kStepMel, kStepMel}};
+  const HiftJob job{&state, rows, true, draw, &samples};
+  hift->run(bench_.ctx, {&job, 1});
   ASSERT_EQ(std::ssize(samples), want.count());
   EXPECT_LT(fixture::difference({samples.data(), DType::kF32, want.shape}, want), 1e-3);
 }

@@ -223,6 +223,6 @@ void VoxtralCodec::move_to(Device device) {
     if (raise.bytes() > 0) raise.move_to(device);
 }
 
-size_t VoxtralCodec::bytes() const { return bytes_of(table_, first_, last_, raises_, nets_); }
+size_t VoxtralCodec::bytes() const { return weight_bytes(table_, first_, last_, raises_, nets_); }
 
 }  // namespace syrinx

@@ -153,7 +153,9 @@ TEST_P(SpeakingModels, DescribeThemselves) {
     if (info_.offers.has("text_in_prompt")) request.say.in_prompt = true;
     return open_only(*model_, request)->prompt_rows();
   };
-  if (row->control) EXPECT_GE(rows(row->control), rows("x") + 2);
+  if (row->control) {
+    EXPECT_GE(rows(row->control), rows("x") + 2);
+  }
   EXPECT_GT(rows("bad \xff\xfe bytes"), 0);
 }
 

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kHeads = 3, kDim = 8, kPages = 6;
+constexpr int kHeads = 3, kHeadSize = 8, kPages = 6;
 
 class CachedRows : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, CachedRows, testing::ValuesIn(fixture::devices()),
@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, CachedRows, testing::ValuesIn(fixture::devices
 
 TEST_P(CachedRows, ACopyChangesOneRowOfItsPages) {
   for (const DType dtype : {DType::kF32, DType::kF16}) {
-    const KvSpec spec{1, kHeads, kDim, dtype};
+    const KvSpec spec{1, kHeads, kHeadSize, dtype};
     const auto bytes = static_cast<int64_t>(KvPool::page_bytes(spec)) * kPages;
     Tensor memory({bytes}, DType::kU8);
     auto* numbers = static_cast<uint8_t*>(memory.view().data);
@@ -32,8 +32,9 @@ TEST_P(CachedRows, ACopyChangesOneRowOfItsPages) {
     // Returns the place of a number: those of row `row` are apart in keys, and together in values.
     const auto place = [&](int64_t page, int64_t head, bool value, int64_t row, int64_t d) {
       const int64_t part =
-          ((page * kHeads + head) * 2 + (value ? 1 : 0)) * KvPool::kPageRows * kDim;
-      return static_cast<size_t>(part + (value ? row * kDim + d : d * KvPool::kPageRows + row)) *
+          ((page * kHeads + head) * 2 + (value ? 1 : 0)) * KvPool::kPageRows * kHeadSize;
+      return static_cast<size_t>(part +
+                                 (value ? row * kHeadSize + d : d * KvPool::kPageRows + row)) *
              size;
     };
     Tensor want = before.clone();
@@ -41,7 +42,7 @@ TEST_P(CachedRows, ACopyChangesOneRowOfItsPages) {
       for (int64_t page = 0; page < 2; ++page) {
         for (int64_t head = 0; head < kHeads; ++head) {
           for (const bool value : {false, true}) {
-            for (int64_t d = 0; d < kDim; ++d) {
+            for (int64_t d = 0; d < kHeadSize; ++d) {
               std::memcpy(static_cast<char*>(want.view().data) +
                               place(copy.to + page, head, value, copy.to_row, d),
                           static_cast<const char*>(before.view().data) +
@@ -58,13 +59,13 @@ TEST_P(CachedRows, ACopyChangesOneRowOfItsPages) {
 
 TEST(CachedRowCopies, OfMissingPagesAreRefused) {
   fixture::Bench bench;
-  const KvPool pool({1, kHeads, kDim, DType::kF16}, kPages);
+  const KvPool pool({1, kHeads, kHeadSize, DType::kF16}, kPages);
   const auto copy = [&](CachedRowCopy what) { copy_cached_rows(bench.ctx, {&what, 1}, 2, pool); };
   copy({0, 4, 0, 31});
   EXPECT_THROW(copy({0, 5, 0, 0}), InternalError);   // its second page does not exist
   EXPECT_THROW(copy({-1, 0, 0, 0}), InternalError);  // the page is not assigned
   EXPECT_THROW(copy({0, 2, 0, 32}), InternalError);  // the row does not exist
-  const KvPool small({1, kHeads, kDim, DType::kI8}, kPages);
+  const KvPool small({1, kHeads, kHeadSize, DType::kI8}, kPages);
   EXPECT_THROW(copy_cached_rows(bench.ctx, {}, 2, small), InternalError);
 }
 

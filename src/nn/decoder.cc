@@ -168,7 +168,7 @@ LayerKind Decoder::kind_of(int block) const {
 size_t Decoder::bytes() const {
   size_t total = 0;
   for (const Block& b : blocks_) {
-    total += bytes_of(b.qkv, b.o, b.up, b.down, b.moe, b.cross_q, b.cross_kv, b.cross_o);
+    total += weight_bytes(b.qkv, b.o, b.up, b.down, b.moe, b.cross_q, b.cross_kv, b.cross_o);
   }
   return total;
 }

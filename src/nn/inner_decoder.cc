@@ -27,7 +27,7 @@ InnerDecoder::InnerDecoder(const DecoderConfig& config, const Weights& sets, Wei
 
 void InnerDecoder::move_to(Device device) { syrinx::move_to(device, sets_); }
 
-size_t InnerDecoder::bytes() const { return bytes_of(sets_); }
+size_t InnerDecoder::bytes() const { return weight_bytes(sets_); }
 
 size_t InnerDecoder::scratch_bytes(int emits) const {
   return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));

@@ -42,18 +42,18 @@ void move_to(Device device, First& first, Second& second, Rest&... rest) {
 /// Returns the bytes of a part of a network (a tensor, table, linear or layer), of all parts of a
 /// list, or of several parts.
 template <typename Part>
-size_t bytes_of(const Part& part) {
+size_t weight_bytes(const Part& part) {
   return part.bytes();
 }
 template <typename Part>
-size_t bytes_of(const std::vector<Part>& parts) {
+size_t weight_bytes(const std::vector<Part>& parts) {
   size_t sum = 0;
-  for (const Part& part : parts) sum += bytes_of(part);
+  for (const Part& part : parts) sum += weight_bytes(part);
   return sum;
 }
 template <typename First, typename Second, typename... Rest>
-size_t bytes_of(const First& first, const Second& second, const Rest&... rest) {
-  return bytes_of(first) + bytes_of(second, rest...);
+size_t weight_bytes(const First& first, const Second& second, const Rest&... rest) {
+  return weight_bytes(first) + weight_bytes(second, rest...);
 }
 
 /// The device of a network's weights. Also owns the copies of tables on a GPU. The CPU reads these

@@ -62,7 +62,7 @@ SpeakerEncoder::SpeakerEncoder(const Weights& weights) : mel_(mel_options()) {
   weights.ignore("similarity_*");  // only training uses these weights
 }
 
-size_t SpeakerEncoder::bytes() const { return bytes_of(project_, layers_); }
+size_t SpeakerEncoder::bytes() const { return weight_bytes(project_, layers_); }
 
 SpeakerEncoder::Work SpeakerEncoder::open(std::span<const float> samples) const {
   const std::span<const float> sound = without_silent_ends(samples);

@@ -254,7 +254,7 @@ void Vocoder::speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidd
 }
 
 size_t Vocoder::bytes() const {
-  return bytes_of(inp_, up_, tone_, head_, books_, phones_, low_, high_);
+  return weight_bytes(inp_, up_, tone_, head_, books_, phones_, low_, high_);
 }
 
 }  // namespace syrinx::finch

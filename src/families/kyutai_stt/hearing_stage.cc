@@ -56,6 +56,6 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   }
 }
 
-size_t HearingStage::bytes() const { return bytes_of(encoder_, tables_); }
+size_t HearingStage::bytes() const { return weight_bytes(encoder_, tables_); }
 
 }  // namespace syrinx::kyutai_stt

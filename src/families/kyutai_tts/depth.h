@@ -28,7 +28,7 @@ class TextTable {
   void move_to(Device device, WeightPlace& place);
   /// Adds the rows of `ids` [A] to out [A, out].
   void add(StepContext& ctx, std::span<const TextIds> ids, const View& out) const;
-  size_t bytes() const { return bytes_of(table_, main_, second_); }
+  size_t bytes() const { return weight_bytes(table_, main_, second_); }
 
  private:
   View table_;
@@ -48,7 +48,7 @@ class DepthCodes {
   DepthCodes(const ModelConfig& config, const Weights& weights, WeightType type);
 
   size_t scratch_bytes(int rows) const;
-  size_t bytes() const { return bytes_of(decoder_, text_, inputs_, widen_, heads_, tables_); }
+  size_t bytes() const { return weight_bytes(decoder_, text_, inputs_, widen_, heads_, tables_); }
   /// Moves the weights. `place` then owns the copies of the tables.
   void move_to(Device device, WeightPlace& place);
   /// Writes the logits [A, card] of code q = 0, 1, ... of a frame. hidden [E, H]. codes i32 [E, 1 +

@@ -28,9 +28,9 @@ class SpeechLm : public NetworkStage {
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  size_t bytes() const { return bytes_of(decoder_, head_, speaker_); }
+  size_t bytes() const { return weight_bytes(decoder_, head_, speaker_); }
   size_t depth_bytes() const { return depth_.bytes(); }
-  size_t table_bytes() const { return bytes_of(text_, conditions_, tables_); }
+  size_t table_bytes() const { return weight_bytes(text_, conditions_, tables_); }
 
  private:
   void remember(StepContext& ctx, const ArBatch& batch) const;

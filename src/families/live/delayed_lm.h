@@ -33,7 +33,7 @@ class DelayedLm : public NetworkStage {
   /// Computes the logits of `pauses` for each row (LiveSequence).
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  size_t bytes() const { return bytes_of(decoder_, table_, head_, pauses_); }
+  size_t bytes() const { return weight_bytes(decoder_, table_, head_, pauses_); }
 
  private:
   /// The keys and values of a first step's silent rows, and the rows.

@@ -64,8 +64,8 @@ class CanvasLm {
   void run(StepContext& ctx, std::span<const CanvasPass> canvases, std::span<float> sums) const;
   /// Writes the logits f32 [T, C * V] of the frames of a canvas: with its text, or without.
   void logits(StepContext& ctx, const CanvasPass& canvas, bool with_text, const View& out) const;
-  size_t bytes() const { return bytes_of(decoder_, heads_); }
-  size_t table_bytes() const { return bytes_of(ids_, tables_); }
+  size_t bytes() const { return weight_bytes(decoder_, heads_); }
+  size_t table_bytes() const { return weight_bytes(ids_, tables_); }
 
  private:
   /// Rows of a canvas that follow each other in a batch.

@@ -50,8 +50,8 @@ class FlowLm : public NetworkStage {
             voice_begin_.empty() ? 0 : size_t(config_.lm.hidden)};
   }
   size_t bytes() const { return decoder_.bytes(); }
-  size_t head_bytes() const { return bytes_of(head_, narrow_, end_); }
-  size_t table_bytes() const { return bytes_of(table_, project_, in_); }
+  size_t head_bytes() const { return weight_bytes(head_, narrow_, end_); }
+  size_t table_bytes() const { return weight_bytes(table_, project_, in_); }
 
  private:
   struct Rows;

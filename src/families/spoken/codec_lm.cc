@@ -173,7 +173,7 @@ size_t CodecLm::scratch_bytes(int emits) const {
 
 size_t CodecLm::bytes() const {
   const size_t beside = parts_.beside ? parts_.beside->bytes() : 0;
-  return beside + bytes_of(parts_.decoder, parts_.values, parts_.heads);
+  return beside + weight_bytes(parts_.decoder, parts_.values, parts_.heads);
 }
 
 size_t CodecLm::inner_bytes() const { return parts_.inner ? parts_.inner->bytes() : 0; }

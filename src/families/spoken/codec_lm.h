@@ -28,7 +28,7 @@ struct StreamHead {
   std::vector<PackedLinear> parts;
 
   int64_t choices() const;
-  size_t bytes() const { return bytes_of(parts); }
+  size_t bytes() const { return weight_bytes(parts); }
   /// Moves the weights. On a GPU a head must have one part, because the host chooses the parts that
   /// run.
   void move_to(Device device);

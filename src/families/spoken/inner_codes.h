@@ -31,7 +31,7 @@ class InnerCodes {
   size_t scratch_bytes(int emits) const { return parts_.decoder.scratch_bytes(emits); }
   /// Returns the bytes of the weights, without the tables.
   size_t bytes() const {
-    return bytes_of(parts_.decoder, parts_.projection, parts_.own_table, parts_.heads);
+    return weight_bytes(parts_.decoder, parts_.projection, parts_.own_table, parts_.heads);
   }
   /// Moves the weights to a device. `place` then owns the copies of the tables.
   void move_to(Device device, WeightPlace& place);

@@ -25,7 +25,7 @@ class JointStage : public NetworkStage {
   /// Writes the logits of code 0, an id, or of code 1, the index of a duration (TDT).
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  size_t bytes() const { return bytes_of(table_, project_, head_, durations_, lstm_); }
+  size_t bytes() const { return weight_bytes(table_, project_, head_, durations_, lstm_); }
 
  private:
   void predict(StepContext& ctx, std::span<Transcription* const> behind) const;

@@ -43,7 +43,7 @@ class SpeechLm : public NetworkStage {
   size_t head_bytes() const { return head_.bytes(); }
   size_t table_bytes() const { return table_.bytes(); }
   /// Returns the bytes of the layers between and after the models.
-  size_t joint_bytes() const { return bytes_of(types_, connect_, connected_, end_, end_head_); }
+  size_t joint_bytes() const { return weight_bytes(types_, connect_, connected_, end_, end_head_); }
 
  private:
   struct Rows;

@@ -35,7 +35,7 @@ class LatentLm : public NetworkStage {
   size_t base_bytes() const { return base_.bytes(); }
   size_t residual_bytes() const { return residual_.bytes(); }
   /// Returns the bytes of the layers between and after the two models.
-  size_t joint_bytes() const { return bytes_of(fsq_in_, fsq_out_, fusion_, stop_, stop_head_); }
+  size_t joint_bytes() const { return weight_bytes(fsq_in_, fsq_out_, fusion_, stop_, stop_head_); }
   size_t table_bytes() const { return table_.bytes(); }
   const LocalEncoder& encoder() const { return encoder_; }
   const LocalDit& dit() const { return dit_; }

@@ -21,7 +21,7 @@ class LocalEncoder {
   void move_to(Device device);
   /// Computes patches [A, P * D] -> out [A, H].
   void run(StepContext& ctx, const View& patches, const View& out) const;
-  size_t bytes() const { return bytes_of(in_, decoder_, to_lm_); }
+  size_t bytes() const { return weight_bytes(in_, decoder_, to_lm_); }
 
  private:
   ModelConfig config_;
@@ -45,7 +45,7 @@ class LocalDit {
   /// batch; empty: no guidance, at half the cost.
   void run(StepContext& ctx, const View& hidden, const View& past, const View& scales,
            const View& x) const;
-  size_t bytes() const { return bytes_of(lm_, residual_, in_, before_, out_, decoder_); }
+  size_t bytes() const { return weight_bytes(lm_, residual_, in_, before_, out_, decoder_); }
 
  private:
   struct Times {

@@ -25,7 +25,7 @@ class FlowHead {
   /// model. guidance [2, E]: the factors of the estimates with and without the condition, which run
   /// in one batch; they add up to 1. Empty: no guidance, at half the cost.
   void run(StepContext& ctx, const View& rows, const View& guidance, const View& x) const;
-  size_t bytes() const { return bytes_of(in_, condition_, out_, decoder_); }
+  size_t bytes() const { return weight_bytes(in_, condition_, out_, decoder_); }
 
  private:
   void embed_times(const Weights& weights);

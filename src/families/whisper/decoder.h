@@ -24,7 +24,7 @@ class WhisperDecoder : public NetworkStage {
   /// Writes the logits to out [E, V], and applies each sequence's rules (DecoderText::limits).
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  size_t bytes() const { return bytes_of(table_, positions_, blocks_); }
+  size_t bytes() const { return weight_bytes(table_, positions_, blocks_); }
   size_t head_bytes() const { return head_.bytes(); }
 
  private:
@@ -34,7 +34,9 @@ class WhisperDecoder : public NetworkStage {
       syrinx::move_to(device, before_self, before_cross, before_mlp, qkv, self_out, cross_q,
                       cross_kv, cross_out, up, down);
     }
-    size_t bytes() const { return bytes_of(qkv, self_out, cross_q, cross_kv, cross_out, up, down); }
+    size_t bytes() const {
+      return weight_bytes(qkv, self_out, cross_q, cross_kv, cross_out, up, down);
+    }
     LayerNorm before_self, before_cross, before_mlp;
     PackedLinear qkv, self_out, cross_q, cross_kv, cross_out, up, down;
   };

@@ -78,6 +78,7 @@ void subtract_largest(StepContext& ctx, const View& scores, const View& entries,
 /// Has a block for each row and head; scale: 1 / sqrt(D).
 void rel_attention(StepContext& ctx, const View& q, const View& u, const View& v,
                    std::span<const RelSegment> streams, float scale, const View& out);
+/// Has a thread for each number of `out`.
 void encode_distances(StepContext& ctx, int64_t first, const View& out);
 
 void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
@@ -124,6 +125,7 @@ void add_experts(StepContext& ctx, const ExpertTable& table, const View& x, cons
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t phases, int64_t dilation, int64_t stride);
 
+/// Has a thread for each number that is copied.
 void copy_cached_rows(StepContext& ctx, std::span<const CachedRowCopy> copies, int64_t pages,
                       const KvPool& pool);
 void lstm(StepContext& ctx, const PackedLinear& recurrent, std::span<const LstmSteps> streams);

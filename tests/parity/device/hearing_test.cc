@@ -208,8 +208,10 @@ class HearsLiveOnGpu : public CheckpointOnGpu {
       const Outcome outcome = reader->wait();
       EXPECT_NE(outcome.reason, FinishReason::kError) << outcome.error.message;
     }
-    for (const StageMetrics& stage : engine.metrics().stages)
-      if (stage.stage == "lm") EXPECT_EQ(stage.replayed.value() > 0, device == kGpu);
+    for (const StageMetrics& stage : engine.metrics().stages) {
+      if (stage.stage != "lm") continue;
+      EXPECT_EQ(stage.replayed.value() > 0, device == kGpu);
+    }
     return readers;
   }
 };

@@ -31,7 +31,8 @@ class OpusLmEngine : public testing::Test {
     EspnetCodecState state = model.codec().open();
     const int64_t frames = std::ssize(codes) / 8;
     std::vector<float> out(static_cast<size_t>(frames * 320));
-    model.codec().run(runner.context(), {&state, codes, frames, true, out});
+    const EspnetCodecJob job{&state, codes, frames, true, out};
+    model.codec().run(runner.context(), {&job, 1});
     return out;
   }
 
