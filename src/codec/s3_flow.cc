@@ -81,6 +81,7 @@ S3FlowState S3Flow::open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> vo
   std::vector<float> none;
   run(ctx, voice->tokens, false, noise, state, none);
   SYRINX_CHECK(none.empty(), "[s3_flow] the prompt must not yield frames of speech");
+  synchronize(ctx);  // a clone copies the state at once
   return state;
 }
 
@@ -94,7 +95,7 @@ S3FlowState S3Flow::open_whole(StepContext& ctx, const std::shared_ptr<const S3F
                     estimator_->open());
   for (int64_t i = 0; i < config_.lookahead; ++i) tokens.push_back(voice->tokens[i]);
   encoder_->push(ctx, tokens, false, state.encoder_);
-  encoder_->drop_waiting(state.encoder_);
+  encoder_->drop_waiting(ctx, state.encoder_);
   state.tokens_ = count;
   std::vector<float> none;
   const S3FlowJob job{{}, false, noise, &state, &none};

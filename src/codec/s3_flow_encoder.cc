@@ -112,7 +112,8 @@ void S3FlowEncoder::push(StepContext& ctx, std::span<const int32_t> tokens, bool
   state.ready.push(ctx, out);
 }
 
-void S3FlowEncoder::drop_waiting(State& state) const {
+void S3FlowEncoder::drop_waiting(StepContext& ctx, State& state) const {
+  synchronize(ctx);
   state.ahead = ahead_.open();
   state.skip = RowQueue(config_.width, ahead_.device());
 }

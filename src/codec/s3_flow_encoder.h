@@ -35,8 +35,8 @@ class S3FlowEncoder {
   /// Receives tokens. `last`: no tokens follow. Appends to state.ready the tokens whose lookahead
   /// has arrived.
   void push(StepContext& ctx, std::span<const int32_t> tokens, bool last, State& state) const;
-  /// Drops the tokens that still wait for their lookahead.
-  void drop_waiting(State& state) const;
+  /// Drops the tokens that still wait for their lookahead. Waits for queued work that uses them.
+  void drop_waiting(StepContext& ctx, State& state) const;
   /// Encodes the next `tokens` tokens of state.ready: a whole chunk, the end of a stream, or a
   /// whole utterance. Returns [tokens * ratio, mel] in the arena.
   View encode(StepContext& ctx, int64_t tokens, State& state) const;
