@@ -90,6 +90,22 @@ TEST(Qwen3AsrRequests, ClientsWriteNoSpecialTokens) {
   EXPECT_EQ(count("<|audio_pad|>"), 7);
 }
 
+/// A transcript ends with the model's turn, or with its text.
+TEST(Qwen3AsrRequests, EndWithEitherToken) {
+  const Qwen3Asr& asr = model("hf");
+  const Tokenizer tokenizer = Tokenizer::load(golden("hf/checkpoint"));
+  for (const char* token : {"<|im_end|>", "<|endoftext|>", "<|audio_pad|>"}) {
+    auto opened = asr.open(asr.dictation({.recording = recording(9000)}).take());
+    std::vector<int32_t> frames;
+    std::vector<WordMark> words;
+    StepOutput out(frames, words);
+    const int32_t id = tokenizer.need_id(token);
+    const Verdict verdict = opened.value().sequence().advance({&id, 1}, out);
+    EXPECT_EQ(verdict.next == Verdict::kFinished, token != std::string("<|audio_pad|>")) << token;
+    EXPECT_EQ(verdict.reason, FinishReason::kStop);
+  }
+}
+
 TEST(Qwen3AsrRequests, ThatItCannotServeAreRefused) {
   const Qwen3Asr& asr = model("original");
   const auto refusal = [&](const SpeechRequest& request) {
