@@ -54,7 +54,7 @@ class S3FlowPages : public std::enable_shared_from_this<S3FlowPages> {
   void give_back(int32_t group);
   KvSpec spec_;
   int64_t slots_, groups_;
-  std::unique_ptr<GrowingMemory> memory_;  // of the pool, on a GPU
+  std::unique_ptr<GrowingMemory> memory_;  // holds the pool on a GPU; null on the CPU
   KvPool pool_;
   std::mutex mutex_;
   // The lowest free number is used first, so that memory stays dense.

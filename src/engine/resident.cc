@@ -9,8 +9,8 @@ constexpr size_t kMostKvBytes = size_t{1} << 30, kMostGpuKvBytes = size_t{16} <<
 constexpr int kTypicalPositions = 1024;
 // On a GPU, a step of prompt rows should take as long as reading the weights, which each step does.
 // With bf16 weights an H200 computes 185 rows in this time (788 TFLOP/s, 4.26 TB/s; docs/gpu.md).
-// With fewer rows a prompt's steps mostly read weights. This is the next multiple of 128, the rows
-// of the largest tile of its product. More rows would make other requests wait longer.
+// With fewer rows a prompt's steps mostly read weights. The largest tile of a product has 128 rows,
+// so 256 rows fill two tiles. More rows would make other requests wait longer.
 constexpr int kPrefillRows = 128, kGpuPrefillRows = 256;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Tests what every model that speaks text must do, whatever its steps yield: refusals, late text
-// that never comes, equal bits alone and in company and after a dropped cache. The models are those
-// of golden_models.h. spoken_families_test.cc tests the properties of class SpokenSequence.
+// that never comes, equal bits alone and in company and after a dropped cache. golden_models.h
+// lists the models. spoken_families_test.cc tests the properties of class SpokenSequence.
 #include <gtest/gtest.h>
 
 #include <cmath>

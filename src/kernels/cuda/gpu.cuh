@@ -42,6 +42,18 @@ __device__ inline float block_sum(float x, float* room) {
   return total;
 }
 
+/// Returns the maximum over a block of `kWarps` warps, in every thread; `room` has kWarps numbers.
+template <int kWarps>
+__device__ inline float block_max(float x, float* room) {
+  x = warp_max(x);
+  __syncthreads();  // threads may still read `room` for an earlier maximum
+  if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = x;
+  __syncthreads();
+  float top = room[0];
+  for (int w = 1; w < kWarps; ++w) top = fmaxf(top, room[w]);
+  return top;
+}
+
 /// Returns true in the block that arrives last among the blocks that share `counter`. That block
 /// reads all earlier writes of the other blocks. Every thread of a block must call it. Afterwards
 /// the counter is zero.

@@ -17,16 +17,7 @@ struct RoomOfSums {
   float tops[kWarps];
 };
 
-/// Each returns the maximum or the sum over the block, in every thread.
-__device__ float block_max(float x, RoomOfSums& room) {
-  x = gpu::warp_max(x);
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) room.tops[threadIdx.x / 32] = x;
-  __syncthreads();
-  float top = room.tops[0];
-  for (int w = 1; w < kWarps; ++w) top = fmaxf(top, room.tops[w]);
-  return top;
-}
+/// Returns the sum over the block, in every thread.
 __device__ double block_add(double x, RoomOfSums& room) {
   for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(gpu::kFullWarp, x, step);
   __syncthreads();
@@ -40,7 +31,7 @@ __device__ double block_add(double x, RoomOfSums& room) {
 __device__ float top_of(const float* x, int64_t begin, int64_t end, RoomOfSums& room) {
   float top = -INFINITY;
   for (int64_t i = begin + threadIdx.x; i < end; i += kThreads) top = fmaxf(top, x[i]);
-  return block_max(top, room);
+  return gpu::block_max<kWarps>(top, room.tops);
 }
 
 /// Returns the sum of e^(x - top) over [begin, end).
@@ -93,7 +84,7 @@ struct ScoreCall {
   const float* logits;
   int64_t vocabulary;
   const int32_t* ids;
-  int64_t stride;  // of ids
+  int64_t stride;  // numbers from the id of a row to that of the next
   float* out;
 };
 

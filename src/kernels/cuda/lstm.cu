@@ -36,7 +36,7 @@ struct LstmStep {
 /// order for any kStreams: each lane takes every 32nd, then the lanes' sums are added.
 template <int kStreams>
 __global__ void __launch_bounds__(32 * kUnits) lstm_step(LstmStep a, int64_t step) {
-  constexpr int kLoads = kStreams > 1 ? 2 : 4;  // of a gate's weights, before they are used
+  constexpr int kLoads = kStreams > 1 ? 2 : 4;  // loads of a gate's weights in flight
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t unit = int64_t{blockIdx.x} * kUnits + threadIdx.x / 32;
   if (unit >= a.width) return;  // all threads of the warp take the same branch

@@ -21,17 +21,6 @@ struct Part {
   int64_t first;
 };
 
-/// Returns the largest x of a block, in every thread; `room` has a number for each warp.
-__device__ inline float block_max(float x, float* room) {
-  x = gpu::warp_max(x);
-  __syncthreads();  // threads may still read `room`
-  if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = x;
-  __syncthreads();
-  float top = room[0];
-  for (int w = 1; w < kWarps; ++w) top = fmaxf(top, room[w]);
-  return top;
-}
-
 __global__ void __launch_bounds__(kThreads)
     attend_relative(const Part* parts, int64_t count, const float* q, const float* u,
                     const float* v, float* out, int64_t width, int64_t dim, float scale) {
@@ -63,7 +52,8 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();
     const float score = thread < held ? weights[thread] : -INFINITY;
-    const float highest = fmaxf(top, block_max(score, room)), kept = expf(top - highest);
+    const float highest = fmaxf(top, gpu::block_max<kWarps>(score, room)),
+                kept = expf(top - highest);
     const float weight = thread < held ? expf(score - highest) : 0.f;
     weights[thread] = weight;
     sum = sum * kept + gpu::block_sum<kWarps>(weight, room);

@@ -92,7 +92,7 @@ __device__ int draw_best(const Row& row, const Best& best, const Late& late, dou
   float top = -INFINITY;
   for (int i = static_cast<int>(threadIdx.x); i < row.count; i += kThreads)
     if (is_in(i, order_at(row.x[i]))) top = fmaxf(top, late(row.x[i], i));
-  top = block_top(top, room);
+  top = gpu::block_max<kWarps>(top, room.tops);
   const auto from = [&](uint32_t least) {
     unsigned long long mine = 0;
     for (int i = static_cast<int>(threadIdx.x); i < row.count; i += kThreads) {
@@ -391,7 +391,7 @@ __device__ int choose(const DeviceSampleRow& spec, const Allowed& allowed, const
   float top = -INFINITY;
   for (int i = static_cast<int>(threadIdx.x); i < row.count; i += kThreads)
     top = fmaxf(top, row.x[i]);
-  row.top = block_top(top, room);
+  row.top = gpu::block_max<kWarps>(top, room.tops);
   if (row.top == -INFINITY) return index;
   return draw_from_all(row, again, room);
 }
@@ -438,7 +438,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     top = fmaxf(top, x[i]);
   }
   if (block_total(bad, room) > 0) return answer(call, -1, SampleStatus::kNotFinite);
-  top = block_top(top, room);
+  top = gpu::block_max<kWarps>(top, room.tops);
   if (top == -INFINITY) return answer(call, -1, SampleStatus::kNothingAllowed);
 
   const int32_t* history = call.history + spec.history_begin;
@@ -458,7 +458,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (divide) x[i] /= p.temperature;
     top = fmaxf(top, x[i]);
   }
-  top = block_top(top, room);
+  top = gpu::block_max<kWarps>(top, room.tops);
   if (!(top < INFINITY)) return answer(call, -1, SampleStatus::kNotFinite);
   const Row row{x, allowed.count, top};
   int index = wanted_index(spec, allowed, row, room);

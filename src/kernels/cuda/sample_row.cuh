@@ -77,16 +77,6 @@ __device__ inline unsigned long long block_total(unsigned long long x, Room& roo
   return total;
 }
 
-__device__ inline float block_top(float x, Room& room) {
-  x = gpu::warp_max(x);
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) room.tops[threadIdx.x / 32] = x;
-  __syncthreads();
-  float top = room.tops[0];
-  for (int w = 1; w < kWarps; ++w) top = fmaxf(top, room.tops[w]);
-  return top;
-}
-
 /// Returns the sort key of a logit, an integer. Adding 0 converts -0 to 0.
 __device__ inline uint32_t order_at(float logit) { return order_of(__float_as_uint(logit + 0.f)); }
 

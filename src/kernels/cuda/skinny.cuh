@@ -138,7 +138,7 @@ __device__ __attribute__((noinline)) inline void share_norms(SkinnyRows x, int64
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-      __threadfence();  // of thread 0 alone, with that of wait_for(): see last_to_arrive()
+      __threadfence();  // only thread 0 needs a fence here and in wait_for(): see last_to_arrive()
       if (bits) atomicOr(x.norm_state, bits);
       complete = gpu::wait_for(x.norm_state, kAll);
     }
