@@ -66,8 +66,8 @@ void add(Store& store, const LinearCase& c) {
 int main(int argc, char** argv) {
   using syrinx::WeightType;
   syrinx::Store store;
-  for (const WeightType type :
-       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
+  for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kBF16A16,
+                                WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
     syrinx::add(store, {3072, 1024, type, true});
     syrinx::add(store, {1024, 3072, type, true});
     syrinx::add(store, {1024, 384, type, false});

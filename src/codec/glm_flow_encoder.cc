@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "codec/glm_flow_parts.h"
+#include "codec/matcha_parts.h"
 #include "kernels/activation.h"
 
 namespace syrinx {

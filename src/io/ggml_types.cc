@@ -1,6 +1,7 @@
 #include "io/ggml_types.h"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "base/float16.h"
 

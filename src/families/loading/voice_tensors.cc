@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
+#include "io/file.h"
+#include "io/weights.h"
+
 namespace syrinx {
 namespace {
 

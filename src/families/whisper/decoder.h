@@ -10,6 +10,7 @@
 
 #include "families/network_stage.h"
 #include "families/whisper/config.h"
+#include "families/whisper/decoder_text.h"
 
 namespace syrinx::whisper {
 

@@ -1,6 +1,7 @@
 // Currencies: their signs, codes and names. For text/english only. Pure functions.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace syrinx::english {

@@ -1,5 +1,6 @@
 #include "text/tokens/byte_tokenizer.h"
 
+#include "base/check.h"
 #include "base/error.h"
 #include "io/file.h"
 #include "text/tokens/tokenizer_parts.h"
