@@ -9,7 +9,7 @@ namespace syrinx::cpu {
 namespace {
 
 struct Avx2 {
-  static constexpr int kLanes = 8, kUnroll = 4, kTileRows = 6;
+  static constexpr int kLanes = 8, kUnroll = 4, kTileRows = 6, kTilePanels = 1;
   using F = __m256;
   using I = __m256i;
   static F load(const float* p) { return _mm256_loadu_ps(p); }

@@ -9,7 +9,7 @@ namespace syrinx::cpu {
 namespace {
 
 struct Avx512 {
-  static constexpr int kLanes = 16, kUnroll = 4, kTileRows = 6;
+  static constexpr int kLanes = 16, kUnroll = 4, kTileRows = 8, kTilePanels = 2;
   using F = __m512;
   using I = __m512i;
   static F load(const float* p) { return _mm512_loadu_ps(p); }

@@ -7,13 +7,12 @@ namespace {
 /// vpdpwssd adds products of pairs in one instruction. The sums are those of vpmaddwd and
 /// vpaddd.
 struct Words : RowScale<Avx512> {
-  static constexpr int kTileRows = 8;
   static I madd(I a, I b, I c) { return _mm512_dpwssd_epi32(c, a, b); }
 };
 
 /// vpdpbusd adds four products: unsigned bytes (stored weight + 128) times int8 activations.
 struct Bytes : GroupScales<Avx512> {
-  static constexpr int kTileRows = 8, kPairs = 2, kOffset = 128;
+  static constexpr int kPairs = 2, kOffset = 128;
   using X = int8_t;
   /// Loads the weights of 16 outputs for four k; each output's four weights become adjacent bytes.
   static I pairs(const uint8_t* p) {

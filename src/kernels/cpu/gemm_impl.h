@@ -3,12 +3,12 @@
 // set is linked into another file. For the same reason this code does not call the C++ library.
 //
 // V has: kLanes; kUnroll (pairs of k per step of the 8-bit loop, a divisor of 4); kTileRows (most
-// rows of an 8-bit tile); F (kLanes floats), I (kLanes int32); load, store, widen (16 bf16 in the
-// order of packed_matrix.h), set1, add, mul, fma, div, max, min, round; largest and sum of the
-// lanes (in any order, as they are used for exact whole numbers); set1_i, pairs (2 * kLanes int8 ->
-// int16), set1_pair, madd (I += sums of products of int16 pairs), to_f, pow2 (2^n of whole n in F);
-// split (kLanes pairs of bf16 -> the second or the first of each as F); and the functions that
-// gemm_q4_impl.h lists.
+// rows of an 8-bit tile); kTilePanels (panels of a tile, 1 or 2); F (kLanes floats), I (kLanes
+// int32); load, store, widen (16 bf16 in the order of packed_matrix.h), set1, add, mul, fma, div,
+// max, min, round; largest and sum of the lanes (in any order, as they are used for exact whole
+// numbers); set1_i, pairs (2 * kLanes int8 -> int16), set1_pair, madd (I += sums of products of
+// int16 pairs), to_f, pow2 (2^n of whole n in F); split (kLanes pairs of bf16 -> the second or the
+// first of each as F); and the functions that gemm_q4_impl.h lists.
 #pragma once
 
 #include <cstdint>
@@ -101,26 +101,29 @@ template <class T, int R, int P, Ahead kAhead>
       // to a third of the speed.
       constexpr int kEvery = 8 / sizeof(W);
       if (kAhead == Ahead::kShare && i % kEvery == 0) {
-        __builtin_prefetch(share.at, 0, 2);  // into L2, because in L1 it would evict this block
+#pragma GCC unroll 16
+        for (int p = 0; p < P; ++p) {  // into L2, because in L1 it would evict this block
+          __builtin_prefetch(share.at + p * panel_step * static_cast<int64_t>(sizeof(W)), 0, 2);
+        }
         share.at += kEvery * share.step;
       }
+      if (kAhead == Ahead::kStream && kStreamAhead<R>) {
 #pragma GCC unroll 16
-      for (int p = 0; p < P; ++p) {
-        const W* at = b + p * panel_step;
-        if (kAhead == Ahead::kStream && kStreamAhead<R>) {
-          __builtin_prefetch(reinterpret_cast<const char*>(at) + kStreamAhead<R>);
+        for (int p = 0; p < P; ++p) {
+          __builtin_prefetch(reinterpret_cast<const char*>(b + p * panel_step) + kStreamAhead<R>);
         }
+      }
 #pragma GCC unroll 2
-        for (int product = 0; product < T::kProducts; ++product) {
-          typename T::Factor w[kVectors];
-          T::weights(at, product, w);
+      for (int product = 0; product < T::kProducts; ++product) {
+        typename T::Factor w[P][kVectors];
 #pragma GCC unroll 16
-          for (int r = 0; r < R; ++r) {
-            const typename T::Factor value = T::number(a[r] + i, product);
+        for (int p = 0; p < P; ++p) T::weights(b + p * panel_step, product, w[p]);
 #pragma GCC unroll 16
-            for (int v = 0; v < kVectors; ++v) {
-              c[r][p * kVectors + v] = T::dot(value, w[v], c[r][p * kVectors + v]);
-            }
+        for (int r = 0; r < R; ++r) {
+          const typename T::Factor value = T::number(a[r] + i, product);
+#pragma GCC unroll 16
+          for (int v = 0; v < P * kVectors; ++v) {
+            c[r][v] = T::dot(value, w[v / kVectors][v % kVectors], c[r][v]);
           }
         }
       }
@@ -186,28 +189,31 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
     constexpr int kUnroll = V::kUnroll;
     for (int i = 0; i < kGroup / 2; i += kUnroll) {
       if (kAhead == Ahead::kShare && i % 4 == 0) {
-        __builtin_prefetch(share.at);  // into L1: these blocks are small
+#pragma GCC unroll 16
+        for (int p = 0; p < P; ++p) {  // into L1: these blocks are small
+          __builtin_prefetch(share.at + p * panel_bytes);
+        }
         share.at += share.step;
       }
 #pragma GCC unroll 16
       for (int u = i; u < i + kUnroll; u += V::kPairs) {
+        I w[P * kVectors];
 #pragma GCC unroll 16
         for (int p = 0; p < P; ++p) {
           const uint8_t* at = b + p * panel_bytes + (u - i) * kPanel * 2;
           if (kAhead == Ahead::kStream && kStreamAhead<R> && (u - i) % 2 == 0) {
             __builtin_prefetch(at + kStreamAhead<R>);
           }
-          I w[kVectors];
 #pragma GCC unroll 16
-          for (int v = 0; v < kVectors; ++v) w[v] = V::pairs(at + v * V::kLanes * 2);
-#pragma GCC unroll 16
-          for (int r = 0; r < R; ++r) {
-            const I value = V::set1_pair(a[r] + 2 * u);
-#pragma GCC unroll 16
-            for (int v = 0; v < kVectors; ++v) {
-              c[r][p * kVectors + v] = V::madd(value, w[v], c[r][p * kVectors + v]);
-            }
+          for (int v = 0; v < kVectors; ++v) {
+            w[p * kVectors + v] = V::pairs(at + v * V::kLanes * 2);
           }
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) {
+          const I value = V::set1_pair(a[r] + 2 * u);
+#pragma GCC unroll 16
+          for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::madd(value, w[v], c[r][v]);
         }
       }
       b += kUnroll * kPanel * 2;
@@ -260,11 +266,10 @@ inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, 
   }
 }
 
-/// Calls f(block, position in k) for blocks of about 256 in k, so that a panel's part stays in L1
-/// while all rows are processed. If `whole` (rows are processed once), calls f for one block.
-template <class Body>
+/// Calls f(block, position in k) for blocks of about kBlock in k, so that a panel's part stays in
+/// L1 while all rows are processed. If `whole` (rows are processed once), calls f for one block.
+template <int64_t kBlock, class Body>
 inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
-  constexpr int64_t kBlock = 256;
   if (whole) return f(KBlock{0, w.spans, w.span_len}, 0);
   if (w.span_len >= kBlock) {
     const int64_t pieces = (w.span_len + kBlock - 1) / kBlock;
@@ -284,36 +289,38 @@ inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
   }
 }
 
-/// Computes one panel for any number of rows.
-template <class T>
-void one_panel(const GemmWeights& w, const GemmRows& rows, const typename T::W* b, float* sums) {
+/// Computes P panels for any number of rows.
+template <class T, int P>
+void some_panels(const GemmWeights& w, const GemmRows& rows, const typename T::W* b, float* sums) {
   const bool single = rows.count <= T::kTileRows;
   const int64_t tiles = (rows.count + T::kTileRows - 1) / T::kTileRows;
-  for_k_blocks(w, single, [&](KBlock k, int64_t position) {
+  const int64_t sum_step = int64_t{rows.count} * kPanel;
+  const int64_t panel_step = w.panel_bytes / static_cast<int64_t>(sizeof(typename T::W));
+  for_k_blocks<256 / P>(w, single, [&](KBlock k, int64_t position) {
     const typename T::W* part = b + position * kPanel;
     const bool first = position == 0;
     if (single) {
-      return any_tile<T, 1, Ahead::kStream>(rows.count, rows.x, k, w.span_step, part, 0, sums, 0,
-                                            first, {});
+      return any_tile<T, P, Ahead::kStream>(rows.count, rows.x, k, w.span_step, part, panel_step,
+                                            sums, sum_step, first, {});
     }
     constexpr auto kBytes = static_cast<int64_t>(kPanel * sizeof(typename T::W));
     const int64_t size = k.spans * k.len, step = (kBytes + tiles - 1) / tiles;
     AheadShare share{reinterpret_cast<const char*>(part + size * kPanel), step};
     for (int r = 0; r < rows.count; share.at += size * step) {
       const int n = tile_rows(rows.count, r, T::kTileRows);
-      any_tile<T, 1, Ahead::kShare>(n, rows.x + r, k, w.span_step, part, 0, sums + r * kPanel, 0,
-                                    first, share);
+      any_tile<T, P, Ahead::kShare>(n, rows.x + r, k, w.span_step, part, panel_step,
+                                    sums + r * kPanel, sum_step, first, share);
       r += n;
     }
   });
 }
 
-template <class V>
-void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums) {
-  const int64_t groups = w.padded_k / kGroup;
+template <class V, int P>
+void some_panels_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums) {
+  const int64_t groups = w.padded_k / kGroup, sum_step = int64_t{rows.count} * kPanel;
   if (rows.count <= V::kTileRows) {
-    return any_tile_q8<V, 1, Ahead::kStream>(rows.count, rows.x, 0, groups, b, w, sums, 0, true,
-                                             {});
+    return any_tile_q8<V, P, Ahead::kStream>(rows.count, rows.x, 0, groups, b, w, sums, sum_step,
+                                             true, {});
   }
   constexpr int64_t kBlock = 8, kGroupBytes = kPanel * kGroup + kPanel * 2;
   const int64_t tiles = (rows.count + V::kTileRows - 1) / V::kTileRows;
@@ -325,8 +332,8 @@ void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, 
     AheadShare share{reinterpret_cast<const char*>(part + (end - g) * kGroupBytes), step};
     for (int r = 0; r < rows.count; share.at += (end - g) * 8 * step) {
       const int n = tile_rows(rows.count, r, V::kTileRows);
-      any_tile_q8<V, 1, Ahead::kShare>(n, rows.x + r, g, end, part, w, sums + r * kPanel, 0, g == 0,
-                                       share);
+      any_tile_q8<V, P, Ahead::kShare>(n, rows.x + r, g, end, part, w, sums + r * kPanel, sum_step,
+                                       g == 0, share);
       r += n;
     }
   }
@@ -355,7 +362,10 @@ void products_of(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
       tile<T, 2, 2, Ahead::kStream>(rows.x, all, w.span_step, at, step, to, sum_step, true);
     }
   }
-  for (; p < count; ++p) one_panel<T>(w, rows, b + p * step, sums + p * sum_step);
+  if constexpr (T::kTilePanels == 2) {
+    for (; p + 2 <= count; p += 2) some_panels<T, 2>(w, rows, b + p * step, sums + p * sum_step);
+  }
+  for (; p < count; ++p) some_panels<T, 1>(w, rows, b + p * step, sums + p * sum_step);
 }
 
 template <class V>
@@ -377,7 +387,14 @@ void products_q8(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
       tile_q8<V, 2, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true);
     }
   }
-  for (; p < count; ++p) one_panel_q8<V>(w, rows, b + p * w.panel_bytes, sums + p * sum_step);
+  if constexpr (V::kTilePanels == 2) {
+    for (; p + 2 <= count; p += 2) {
+      some_panels_q8<V, 2>(w, rows, b + p * w.panel_bytes, sums + p * sum_step);
+    }
+  }
+  for (; p < count; ++p) {
+    some_panels_q8<V, 1>(w, rows, b + p * w.panel_bytes, sums + p * sum_step);
+  }
   if constexpr (V::kGroupScales) return;
   for (int r = 0; r < rows.count; ++r) {
     const typename V::F scale = V::set1(rows.scale[r]);

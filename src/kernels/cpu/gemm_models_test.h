@@ -53,6 +53,7 @@ inline std::vector<TestedSet> runnable() {
 template <int kCount, int kMostRows>
 struct Model {
   static constexpr int kLanes = kCount, kUnroll = 4, kTileRows = kMostRows;
+  static constexpr int kTilePanels = kCount == 16 ? 2 : 1;
   struct F {
     float lane[kCount];
   };

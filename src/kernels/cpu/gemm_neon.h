@@ -9,7 +9,7 @@ namespace syrinx::cpu {
 namespace {
 
 struct Neon {
-  static constexpr int kLanes = 4, kUnroll = 4, kTileRows = 6;
+  static constexpr int kLanes = 4, kUnroll = 4, kTileRows = 6, kTilePanels = 1;
   using F = float32x4_t;
   using I = int32x4_t;
   static F load(const float* p) { return vld1q_f32(p); }

@@ -15,7 +15,7 @@ constexpr int kRows = 6;
 #endif
 
 struct Portable {
-  static constexpr int kLanes = 8, kUnroll = 1, kTileRows = kRows;
+  static constexpr int kLanes = 8, kUnroll = 1, kTileRows = kRows, kTilePanels = 1;
   typedef float F __attribute__((vector_size(32)));
   typedef int32_t I __attribute__((vector_size(32)));
 
