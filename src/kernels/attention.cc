@@ -317,6 +317,7 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
 #if defined(__x86_64__)
   if (cpu_features().avx512) common.pair_product = &pair_product_avx512;
   if (cpu_features().quick_dots) common.dot_product = &pair_product_avx512bf16;
+  if (cpu_features().avx512_vnni) common.word_product = &pair_product_avx512vnni;
 #endif
   const int64_t lanes = tiling.lanes;
   const auto head = [&](int64_t lane) {

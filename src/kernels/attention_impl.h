@@ -38,6 +38,8 @@ struct AttentionTile {
   void (*pair_product)(const PairProduct<float>& p) = nullptr;
   /// Replaces pair_product if the processor's dot products are quicker; otherwise null.
   void (*dot_product)(const PairProduct<uint16_t>& p) = nullptr;
+  /// The product for many vectors and a cache of 8 bits; null: that of simd.h's vectors.
+  void (*word_product)(const PairProduct<int16_t>& p) = nullptr;
 
   /// The memory that this thread will probably read next. It is only prefetched here. Null if it is
   /// not known.

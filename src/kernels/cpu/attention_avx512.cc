@@ -4,7 +4,7 @@
 namespace syrinx {
 namespace {
 
-struct Fmas {
+struct Fmas : cpu::Bf16Pairs {
   using Number = float;
   template <int M, int N, int64_t kStride>
   static void add(const float* a, const __m512i (&y)[N], __m512 (&c)[M][N]) {

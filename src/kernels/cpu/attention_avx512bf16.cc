@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-struct Dots {
+struct Dots : cpu::Bf16Pairs {
   using Number = uint16_t;
   template <int M, int N, int64_t kStride>
   static void add(const uint16_t* a, const __m512i (&y)[N], __m512 (&c)[M][N]) {

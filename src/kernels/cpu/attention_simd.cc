@@ -334,10 +334,13 @@ class PairCache {
 /// A cache of 8-bit numbers with one scale per row: sums of products are exact integers.
 class Q8Cache {
  public:
-  explicit Q8Cache(const AttentionTile& t) : vectors_(t.rows * t.group), dim_(t.dim) {
+  explicit Q8Cache(const AttentionTile& t)
+      : vectors_(t.rows * t.group),
+        dim_(t.dim),
+        product_(vectors_ < kFewVectors ? nullptr : t.word_product) {
     for (int i = 0; i < vectors_; ++i) {
       const float* from = t.q + (i / t.group) * t.q_stride + int64_t{i % t.group} * dim_;
-      q_scale_[i] = to_int16(from, dim_, largest_magnitude(from, dim_), q_ + i * dim_);
+      q_scale_[i] = to_int16(from, dim_, largest_magnitude(from, dim_), q_ + i * kStride);
     }
   }
 
@@ -346,8 +349,8 @@ class Q8Cache {
   void score(const char* keys, const char* next, float* scores) const {
     ask_for_scales(next);
     alignas(64) int32_t sums[kVectors * kRows];
-    std::fill_n(sums, vectors_ * kRows, 0);
-    product_q8(vectors_, kRows, q_, dim_, keys, 2 * kRows, dim_ / 2, sums, kRows, next);
+    const bool add = false;
+    multiply({q_, at(keys), sums, 2 * kRows, kRows, vectors_, kRows, dim_ / 2, add}, next);
     const auto* scale = reinterpret_cast<const float*>(keys + kRows * dim_);
     for (int i = 0; i < vectors_; ++i)
       for (int j = 0; j < kRows; j += 8)
@@ -373,15 +376,16 @@ class Q8Cache {
         }
       }
       weight_scale_[i] =
-          to_int16(scaled, static_cast<int>(width), top.largest(), weights_ + i * kBlock);
+          to_int16(scaled, static_cast<int>(width), top.largest(), weights_ + i * kStride);
     }
     std::fill_n(sums_, vectors_ * dim_, 0);
   }
 
   void mix(const float*, int64_t p, const char* values, const char* next, int64_t count, float*) {
     ask_for_scales(next);
-    product_q8(vectors_, dim_, weights_ + p, kBlock, values, 2 * dim_, (count + 1) / 2, sums_, dim_,
-               next);
+    const int64_t pairs = (count + 1) / 2;
+    const bool add = true;
+    multiply({weights_ + p, at(values), sums_, 2 * dim_, dim_, vectors_, dim_, pairs, add}, next);
   }
 
   void end_mix(float* mixed) const {
@@ -394,14 +398,27 @@ class Q8Cache {
   }
 
  private:
+  using Product = PairProduct<int16_t>;
+  static constexpr int64_t kStride = Product::kAStride;
+  /// With fewer vectors the time is that of reading the cache, which product_q8() prefetches.
+  static constexpr int kFewVectors = 4;
+
+  static const int8_t* at(const char* p) { return reinterpret_cast<const int8_t*>(p); }
+  void multiply(const Product& p, const char* next) const {
+    if (product_) return product_(p);
+    if (!p.add) std::fill_n(p.c, p.rows * p.c_stride, 0);
+    product_q8(p.rows, p.columns, p.a, kStride, reinterpret_cast<const char*>(p.b), p.b_stride,
+               p.depth, p.c, p.c_stride, next);
+  }
   void ask_for_scales(const char* part) const {
     ask_for(part + kRows * dim_);
     ask_for(part + kRows * dim_ + 64);
   }
   int vectors_, dim_;
+  void (*product_)(const Product& p);
   float q_scale_[kVectors], weight_scale_[kVectors];
-  alignas(64) int16_t q_[kVectors * kDim];
-  alignas(64) int16_t weights_[kVectors * kBlock];
+  alignas(64) int16_t q_[kVectors * kStride];
+  alignas(64) int16_t weights_[kVectors * kStride];
   alignas(64) int32_t sums_[kVectors * kDim];
 };
 

@@ -168,8 +168,13 @@ TEST_F(Bits, OfAttentionAreTheSameOnEveryProcessor) {
     simd::attend(tile);
     got[at++] = {sum_of(pool.keys(0, 0, 0), 10 * KvPool::page_bytes(pool.spec())), sum_of(out)};
 #if defined(__x86_64__)
-    if (dtype != DType::kBF16 || !cpu_features().avx512) continue;
     std::vector<float> other(q.size());
+    if (dtype == DType::kI8 && cpu_features().avx512_vnni) {
+      tile.out = other.data(), tile.word_product = &pair_product_avx512vnni;
+      simd::attend(tile);
+      EXPECT_EQ(sum_of(other), sum_of(out));
+    }
+    if (dtype != DType::kBF16 || !cpu_features().avx512) continue;
     tile.out = other.data(), tile.pair_product = &pair_product_avx512;
     simd::attend(tile);
     EXPECT_EQ(sum_of(other), sum_of(out));

@@ -7,35 +7,36 @@
 
 namespace syrinx::cpu {
 
-/// Computes M rows and 16 N columns, of which the last vector has only the lanes of `mask`. T adds
-/// the products of a pair to N vectors of M rows.
+/// Computes M rows and 16 N columns, of which the last vector has only the lanes of `mask`. T has:
+/// V (16 sums), which `sums` and `bits` convert from and to whole vectors; `pairs` (loads 16 pairs
+/// of B); `add` (adds the products of a pair to N vectors of M rows).
 template <typename T, int M, int N>
 [[gnu::noinline]] void pair_tile(const PairProduct<typename T::Number>& p, int64_t row,
                                  int64_t column, __mmask16 mask) {
   constexpr int64_t kStride = PairProduct<typename T::Number>::kAStride;
-  float* const to = p.c + row * p.c_stride + column;
+  auto* const to = p.c + row * p.c_stride + column;
   const typename T::Number* a = p.a + row * kStride;
-  const uint16_t* b = p.b + 2 * column;
+  const auto* b = p.b + 2 * column;
   const auto lanes = [&](int j) { return j == N - 1 ? mask : static_cast<__mmask16>(0xffff); };
-  __m512 c[M][N];
+  typename T::V c[M][N];
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i) {
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j)
-      c[i][j] = p.add ? _mm512_maskz_loadu_ps(lanes(j), to + i * p.c_stride + 16 * j)
-                      : _mm512_setzero_ps();
+      c[i][j] = T::sums(p.add ? _mm512_maskz_loadu_epi32(lanes(j), to + i * p.c_stride + 16 * j)
+                              : _mm512_setzero_si512());
   }
   for (int64_t k = 0; k < p.depth; ++k, a += 2, b += p.b_stride) {
     __m512i y[N];
 #pragma GCC unroll 2
-    for (int j = 0; j < N; ++j) y[j] = _mm512_maskz_loadu_epi32(lanes(j), b + 32 * j);
+    for (int j = 0; j < N; ++j) y[j] = T::pairs(lanes(j), b + 32 * j);
     T::template add<M, N, kStride>(a, y, c);
   }
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i) {
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j)
-      _mm512_mask_storeu_ps(to + i * p.c_stride + 16 * j, lanes(j), c[i][j]);
+      _mm512_mask_storeu_epi32(to + i * p.c_stride + 16 * j, lanes(j), T::bits(c[i][j]));
   }
 }
 
@@ -46,6 +47,16 @@ void pair_columns(const PairProduct<typename T::Number>& p, int64_t column, __mm
   for (; row + 4 <= p.rows; row += 4) pair_tile<T, 4, N>(p, row, column, mask);
   for (; row < p.rows; ++row) pair_tile<T, 1, N>(p, row, column, mask);
 }
+
+/// Pairs of bf16, whose sums are f32.
+struct Bf16Pairs {
+  using V = __m512;
+  static V sums(__m512i bits) { return _mm512_castsi512_ps(bits); }
+  static __m512i bits(V sums) { return _mm512_castps_si512(sums); }
+  static __m512i pairs(__mmask16 mask, const uint16_t* b) {
+    return _mm512_maskz_loadu_epi32(mask, b);
+  }
+};
 
 /// Computes a product of any size.
 template <typename T>
