@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/cpu_features.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/sample_impl.h"
 
 namespace syrinx {
 namespace {
@@ -13,10 +15,12 @@ constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 void limit_row(const IdLimits& limits, std::span<float> logits) {
   const auto vocabulary = std::ssize(logits);
-  for (int64_t id = 0; id < vocabulary && !limits.mask.empty(); ++id) {
-    const int64_t word = id / 64;
-    if (word >= std::ssize(limits.mask) || (limits.mask[word] >> (id % 64) & 1) == 0)
-      logits[id] = kNever;
+  for (int64_t begin = 0; begin < vocabulary && !limits.mask.empty(); begin += 64) {
+    const int64_t word = begin / 64, end = std::min(begin + 64, vocabulary);
+    const uint64_t allowed = word < std::ssize(limits.mask) ? limits.mask[word] : 0;
+    if (allowed == ~uint64_t{0}) continue;
+    for (int64_t id = begin; id < end; ++id)
+      if ((allowed >> (id - begin) & 1) == 0) logits[id] = kNever;
   }
   if (limits.rather_from <= 0 || limits.rather_from >= vocabulary) return;
   const auto first = static_cast<size_t>(limits.rather_from);
@@ -30,9 +34,8 @@ void limit_row(const IdLimits& limits, std::span<float> logits) {
 double log_sum(std::span<const float> x) {
   const float top = *std::ranges::max_element(x);
   if (!(top > kNever)) return kNever;
-  double sum = 0;
-  for (const float v : x) sum += std::exp(static_cast<double>(v - top));
-  return top + std::log(sum);
+  const auto exp_sum = cpu_features().simd() ? &simd::exp_sum : &ref::exp_sum;
+  return top + std::log(exp_sum(x.data(), std::ssize(x), top));
 }
 
 void limit_ids(StepContext& ctx, const View& logits, std::span<const IdLimits> rows) {
@@ -57,11 +60,8 @@ void log_probabilities(StepContext& ctx, const View& logits, const View& ids, in
   for (int64_t i = 0; i < logits.shape[0]; ++i) {
     const std::span<const float> row(logits.f32() + i * vocabulary,
                                      static_cast<size_t>(vocabulary));
-    const float top = *std::ranges::max_element(row);
-    double sum = 0;
-    for (const float l : row) sum += std::exp(static_cast<double>(l) - top);
     const float drawn = row[static_cast<size_t>(ids.i32()[i * ids.shape[1] + column])];
-    out.f32()[i] = static_cast<float>(drawn - top - std::log(sum));
+    out.f32()[i] = static_cast<float>(drawn - log_sum(row));
   }
 }
 
