@@ -16,6 +16,9 @@ DecoderConfig encoder_blocks(const WhisperEncoderConfig& c, WeightType type) {
   DecoderConfig d = whisper_blocks(c.layers, c.width, c.heads, c.ffn);
   // With 8 bits, q, k and v would cause most of the error in the rows (decision 0012).
   d.wide_qkv = type != WeightType::kF32;
+  d.whole_cache = is_quantized(type)         ? DType::kI8
+                  : type == WeightType::kF32 ? DType::kF32
+                                             : DType::kBF16;
   return d;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/float16.h"
+#include "kernels/attention_impl.h"
 
 namespace syrinx {
 namespace {
@@ -33,7 +34,7 @@ void weigh_row(const float* q, const float* keys, int64_t dim, int64_t stride, f
 std::span<const void*> keys_on_host(StepContext& ctx, const KvPool& pool, int layer, int kv_head,
                                     std::span<const int32_t> pages) {
   const KvSpec& spec = pool.spec();
-  const auto bytes = static_cast<int64_t>(dtype_size(spec.dtype)) * spec.head_dim * kPage;
+  const int64_t bytes = kv_part_bytes(spec.head_dim, spec.dtype);
   const std::span<const void*> keys = take_array<const void*>(ctx, std::ssize(pages));
   for (size_t i = 0; i < pages.size(); ++i) {
     keys[i] = pool.keys(layer, pages[i], kv_head);
@@ -46,6 +47,18 @@ std::span<const void*> keys_on_host(StepContext& ctx, const KvPool& pool, int la
   return keys;
 }
 
+/// Returns number `d` of the key in row `slot` of a page.
+float key_number(const void* page, DType dtype, int64_t dim, int64_t d, int64_t slot) {
+  if (dtype == DType::kI8) {
+    const auto* numbers = static_cast<const int8_t*>(page);
+    const auto* scales = reinterpret_cast<const float*>(numbers + dim * kPage);
+    return static_cast<float>(numbers[(d / 2 * kPage + slot) * 2 + d % 2]) * scales[slot];
+  }
+  const int64_t at = d * kPage + slot;
+  return dtype == DType::kF32 ? static_cast<const float*>(page)[at]
+                              : f16_to_f32(static_cast<const uint16_t*>(page)[at]);
+}
+
 }  // namespace
 
 void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int layer, int kv_head,
@@ -53,10 +66,9 @@ void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int 
   const KvSpec& spec = pool.spec();
   const int64_t dim = spec.head_dim, rows = q.shape[0], positions = out.shape[1];
   const int64_t held = KvPool::pages_for(positions), stride = held * kPage;
-  SYRINX_CHECK(
-      pool.device() == ctx.device && (spec.dtype == DType::kF32 || spec.dtype == DType::kF16),
-      "[attention_weights] unsupported cache: ", dtype_name(spec.dtype), " on ",
-      device_name(pool.device()));
+  SYRINX_CHECK(pool.device() == ctx.device && spec.dtype != DType::kBF16,
+               "[attention_weights] unsupported cache: ", dtype_name(spec.dtype), " on ",
+               device_name(pool.device()));
   SYRINX_CHECK(layer >= 0 && layer < spec.layers && kv_head >= 0 && kv_head < spec.kv_heads,
                "[attention_weights] the cache lacks layer ", layer, " or head ", kv_head);
   SYRINX_CHECK(positions > 0 && held <= std::ssize(pages), "[attention_weights] ", positions,
@@ -69,14 +81,9 @@ void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int 
   const std::span<const void*> page_keys =
       keys_on_host(ctx, pool, layer, kv_head, pages.first(held));
   for (int64_t page = 0; page < held; ++page) {
-    const void* from = page_keys[page];
     for (int64_t d = 0; d < dim; ++d) {
-      for (int64_t i = 0; i < kPage; ++i) {
-        const int64_t at = d * kPage + i;
-        keys[d * stride + page * kPage + i] =
-            spec.dtype == DType::kF32 ? static_cast<const float*>(from)[at]
-                                      : f16_to_f32(static_cast<const uint16_t*>(from)[at]);
-      }
+      for (int64_t i = 0; i < kPage; ++i)
+        keys[d * stride + page * kPage + i] = key_number(page_keys[page], spec.dtype, dim, d, i);
     }
   }
   ctx.pool.parallel_for(rows, 1, [&](int64_t begin, int64_t end) {

@@ -12,7 +12,7 @@ namespace syrinx {
 /// Computes out[i, p] = softmax over p of (q[i] . K[p] * scale). q [N, D] f32; out [N, L] f32, both
 /// in host memory. K
 /// are the keys of `kv_head` at positions [0, L), stored in `pages` in order, 32 per page. The bits
-/// of a row depend only on that row and the keys. Supports caches of f32 and f16.
+/// of a row depend only on that row and the keys. Supports caches of f32, f16 and i8.
 void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int layer, int kv_head,
                        std::span<const int32_t> pages, float scale, const View& out);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -18,7 +19,7 @@ TEST(AttentionWeights, AreThoseOfTheFormula) {
   ThreadPool threads(2);
   Arena arena;
   StepContext ctx(threads, arena);
-  for (const DType dtype : {DType::kF32, DType::kF16}) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kI8}) {
     const KvPool pool({2, 2, kDim, dtype}, 6);
     const std::vector<int32_t> pages{4, 1, 3};
     const Tensor k = fixture::random({kPositions, 2 * kDim}, 5);
@@ -28,8 +29,12 @@ TEST(AttentionWeights, AreThoseOfTheFormula) {
     for (const int layer : {0, 1})
       write_kv(ctx, all_heads(k, 2), all_heads(v, 2), pool, layer, ragged);
     const Tensor q = fixture::random({kRows, kDim}, 7);
-    const auto stored = [&](float x) {
-      return dtype == DType::kF32 ? x : f16_to_f32(f32_to_f16(x));
+    const auto stored = [&](const float* key, int64_t d) {
+      if (dtype == DType::kF32) return key[d];
+      if (dtype == DType::kF16) return f16_to_f32(f32_to_f16(key[d]));
+      float top = 0;
+      for (int64_t i = 0; i < kDim; ++i) top = std::max(top, std::fabs(key[i]));
+      return std::nearbyint(key[d] * (127 / top)) * (top / 127);
     };
     for (const int64_t seen : {kPositions, int64_t{64}, int64_t{1}}) {
       const Tensor out({kRows, seen}, DType::kF32);
@@ -40,7 +45,7 @@ TEST(AttentionWeights, AreThoseOfTheFormula) {
         for (int64_t p = 0; p < seen; ++p) {
           double dot = 0;
           for (int64_t d = 0; d < kDim; ++d)
-            dot += double{q.f32()[i * kDim + d]} * stored(k.f32()[p * 2 * kDim + kDim + d]);
+            dot += double{q.f32()[i * kDim + d]} * stored(k.f32() + p * 2 * kDim + kDim, d);
           want.push_back(std::exp(dot * scale));
           sum += want.back();
         }

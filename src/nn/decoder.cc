@@ -452,8 +452,8 @@ void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRan
   }
   SYRINX_CHECK(row_begin[count] == x.shape[0], "[run_whole] ", x.shape[0],
                " rows, the sequences have ", row_begin[count]);
-  const bool narrow = encoder.config().wide_qkv && ctx.device == Device::kCpu;
-  KvSpec spec = encoder.config().kv_spec(narrow ? DType::kBF16 : DType::kF32);
+  const DecoderConfig& config = encoder.config();
+  KvSpec spec = config.kv_spec(ctx.device == Device::kCpu ? config.whole_cache : DType::kF32);
   spec.layers = 1;
   const View memory =
       ctx.arena.take({held * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);

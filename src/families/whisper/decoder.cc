@@ -60,9 +60,12 @@ WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const Alignm
   final_ = LayerNorm(weights.scope("layer_norm"), w, 1e-5f);
   head_ = load_linear(weights, "embed_tokens", config.vocab, w, false, at_least_8_bits(type));
   root.ignore("proj_out.weight");  // the same as the embedding table
+  // Each step reads all keys and values of a window, which takes longer than the products.
+  const DType numbers = type == WeightType::kF32 ? DType::kF32
+                        : is_quantized(type)     ? DType::kI8
+                                                 : DType::kF16;
   const KvSpec cache{static_cast<int>(config.layers), static_cast<int>(config.heads),
-                     static_cast<int>(w / config.heads),
-                     type == WeightType::kF32 ? DType::kF32 : DType::kF16};
+                     static_cast<int>(w / config.heads), numbers};
   traits_.hidden = config.width();
   traits_.vocab = {static_cast<int>(config.vocab)};
   traits_.kv = {cache};
