@@ -33,8 +33,9 @@ void Edges::commit(std::unique_ptr<HostJob> job) {
   if (!request.live()) return request.model->nodes[node].pages->release(run);
   if (!job->result.ok()) {
     const Error& error = job->result.error();
-    if (!job->last || !request.stays_silent({}, error)) roster_.fail(request, error);
-    return;
+    return roster_.guarded(request, [&] {
+      if (!job->last || !request.stays_silent({}, error)) roster_.fail(request, error);
+    });
   }
   roster_.guarded(request, [&] {
     if (request.promoted && !run.begun) request.begin_segment(node);
@@ -49,8 +50,10 @@ void Edges::commit_opened(Active& request, HostJob& job) {
   request.opening = false;
   if (!request.live()) return;  // the request ended while the job ran
   if (!job.result.ok()) {
-    if (request.stays_silent(job.request->say.text, job.result.error())) return;
-    return roster_.fail(request, job.result.error());
+    const Error& error = job.result.error();
+    return roster_.guarded(request, [&] {
+      if (!request.stays_silent(job.request->say.text, error)) roster_.fail(request, error);
+    });
   }
   request.runs = std::move(job.runs);
   roster_.guarded(request, [&] {
