@@ -105,6 +105,7 @@ TEST_F(PartsTest, WordsThatTheModelCannotSpeakAreRefusedAlone) {
        std::vector<std::vector<std::string>>{{words},
                                              {words, ""},
                                              {"", words, ""},
+                                             {words, "\u266a", ""},
                                              {"\u266a", words},
                                              {"[pause 1s]" + words},
                                              {words + "[pause 1s]" + words},
