@@ -53,13 +53,19 @@ double Active::slack_s(double now) {
   return output.listener().slack_s(now) + samples / model->pipeline->info().speech.sample_rate;
 }
 
-bool Active::stays_silent(const SpeechRequest& part, const Error& error) {
-  if (part.say.open || !may_be_silent(part.say.text, error)) return false;
+bool Active::stays_silent(std::string_view text, const Error& error) {
+  if (!is_nothing_to_say(error) || in_flight() || frames() > 0) return false;
+  const TextContent content = parts ? parts->content() : content_of(text);
+  if (content == TextContent::kBlank) return false;
+  const bool words = content == TextContent::kWords;
+  if (words && !parts) return false;
+  if (words) unspoken = error;
   if (parts) {
-    parts->skip(kSignsSilence_s);
+    parts->skip(words ? 0 : kSignsSilence_s);
   } else {
     parts = SpokenParts::silence(kSignsSilence_s);
   }
+  release_pages();
   runs.clear();
   runs.resize(model->nodes.size());
   between = true;
@@ -178,7 +184,7 @@ Result<std::unique_ptr<Active>> open_active(ResidentModel& model, SpeechRequest 
   Result<std::vector<NodeRun>> runs = open_runs(model, *part);
   if (runs.ok()) {
     active.value()->runs = runs.take();
-  } else if (!active.value()->stays_silent(*part, runs.error())) {
+  } else if (!active.value()->stays_silent(part->say.text, runs.error())) {
     return runs.error();
   }
   return active;

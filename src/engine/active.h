@@ -35,6 +35,7 @@ struct Active {
   std::unique_ptr<SpokenParts> parts;  ///< null: the text is one part
   bool between = false;                ///< a part has ended and the next one has not begun
   int64_t frames_before = 0;           ///< frames of earlier parts and earlier streams
+  std::optional<Error> unspoken = {};  ///< the error of a part of words that was left out
 
   /// Returns whether the request has not ended.
   bool live() const { return output.open(); }
@@ -51,9 +52,10 @@ struct Active {
   /// Returns the seconds until the listener has played all audio. Assumes that the frames which
   /// wait for chunk nodes are delivered in time.
   double slack_s(double now);
-  /// Puts a short silence in the place of a text, or of a part, that could not be opened, if it has
-  /// neither letters nor digits. Returns whether it did.
-  bool stays_silent(const SpeechRequest& part, const Error& error);
+  /// Ends a part in which the model finds nothing to speak, as `error` says: a short silence stands
+  /// for signs, nothing for words. `text`: the text of a request without parts. Returns false if
+  /// the request must fail with the error.
+  bool stays_silent(std::string_view text, const Error& error);
   /// Begins a segment of the sequence of node number `node`.
   void begin_segment(int node);
   /// Begins the first segment of each sequence that no batch and no host thread uses.

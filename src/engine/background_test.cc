@@ -221,6 +221,7 @@ TEST(Scheduler, AHurriedRequestIsABackgroundRequestNoMore) {
   machine.scheduler.raise_priority(second->id);
   machine.run_until(machine.now() + 1.5);
   EXPECT_EQ(model.holding, second->done ? 9 : 10);
+  EXPECT_EQ(model.metrics.running.value(), model.holding) << "the request in the background counts";
   EXPECT_FALSE(second->pieces.empty());
   machine.run_to_end();
   EXPECT_LT(second->ended_s, first->ended_s);

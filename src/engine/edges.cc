@@ -31,7 +31,12 @@ void Edges::commit(std::unique_ptr<HostJob> job) {
   ArRun& run = *request.runs[node].ar;
   run.preparing = false;
   if (!request.live()) return request.model->nodes[node].pages->release(run);
-  if (!job->result.ok()) return roster_.fail(request, job->result.error());
+  if (!job->result.ok()) {
+    const Error& error = job->result.error();
+    return roster_.guarded(request, [&] {
+      if (!job->last || !request.stays_silent({}, error)) roster_.fail(request, error);
+    });
+  }
   roster_.guarded(request, [&] {
     if (request.promoted && !run.begun) request.begin_segment(node);
     // With the new text, the segment may be too long for the cache.
@@ -45,8 +50,10 @@ void Edges::commit_opened(Active& request, HostJob& job) {
   request.opening = false;
   if (!request.live()) return;  // the request ended while the job ran
   if (!job.result.ok()) {
-    if (request.stays_silent(*job.request, job.result.error())) return;
-    return roster_.fail(request, job.result.error());
+    const Error& error = job.result.error();
+    return roster_.guarded(request, [&] {
+      if (!request.stays_silent(job.request->say.text, error)) roster_.fail(request, error);
+    });
   }
   request.runs = std::move(job.runs);
   roster_.guarded(request, [&] {
@@ -108,12 +115,18 @@ void Edges::take_samples(Active& request, const Late& late) {
 }
 
 /// Begins the next part, or waits for its text. The request keeps its seat between two parts.
+/// Before the first sound, silence waits for that sound, because the request may still be refused.
 void Edges::next_part(Active& request) {
   SpokenParts& parts = *request.parts;
-  if (!request.output.silence(parts.take_pause())) {
+  const SpokenParts::Next next = parts.next();
+  const bool heard = request.output.heard();
+  if (request.unspoken && !heard && next == SpokenParts::Next::kDone) {
+    return roster_.fail(request, *request.unspoken);
+  }
+  const bool now = heard || next == SpokenParts::Next::kDone;
+  if (now && !request.output.silence(parts.take_pause())) {
     return roster_.finish(request, FinishReason::kLength);
   }
-  const SpokenParts::Next next = parts.next();
   if (next == SpokenParts::Next::kDone) return roster_.finish(request, FinishReason::kStop);
   if (next == SpokenParts::Next::kWait) return request.output.starve(false);
   SYRINX_CHECK(!request.in_flight(), "a part ended while a batch of its request runs");

@@ -50,8 +50,8 @@ struct EngineMetrics {
                          "Requests refused because of a limit, by reason.", R"(reason="wait")"};
   Counter rejected_seats{all, "requests_rejected_total", "", R"(reason="seats")"};
   Counter rejected_client{all, "requests_rejected_total", "", R"(reason="client")"};
-  Gauge running{all, "requests_running", "Requests that run (have a seat)."};
-  Gauge waiting{all, "requests_waiting", "Requests that wait to run (for a seat)."};
+  Gauge running{all, "requests_running", "Requests with a seat, not paused or in the background."};
+  Gauge waiting{all, "requests_waiting", "Requests that wait for a seat."};
   Gauge streams_capacity{all, "streams_capacity",
                          "Real-time streams that the learned costs allow; 0 while unknown."};
   Gauge seats_limit{all, "seats_limit",

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "engine/testing/idle.h"
 #include "model/toy/toy.h"
+#include "text/segment_queue.h"
 
 namespace syrinx {
 namespace {
@@ -87,6 +88,46 @@ TEST_F(PartsTest, SignsThatTheModelCannotSpeakAreSilent) {
   EXPECT_EQ(collector->next(0), silence(0.2));
   EXPECT_EQ(speak({""}).outcome.error.param, "input");
   EXPECT_TRUE(wait_until_idle(engine_, 30));
+}
+
+TEST_F(PartsTest, SignsOfALateTextAreSilent) {
+  EXPECT_EQ(speak({"", "\u266a", ""}).samples, silence(0.2));
+  EXPECT_EQ(speak({"\u266a", ""}).samples, silence(0.2));
+  EXPECT_EQ(speak({"\u266a", "[pause 1s]b"}).samples, join({silence(1.2), samples("b")}));
+  EXPECT_EQ(speak({"", ""}).outcome.error.param, "input");
+  EXPECT_TRUE(wait_until_idle(engine_, 30));
+}
+
+/// Words that the model cannot speak: an error if the request has nothing else, however it arrives.
+TEST_F(PartsTest, WordsThatTheModelCannotSpeakAreRefusedAlone) {
+  const std::string words = "\u4f60";
+  for (const std::vector<std::string>& pieces :
+       std::vector<std::vector<std::string>>{{words},
+                                             {words, ""},
+                                             {"", words, ""},
+                                             {words, "\u266a", ""},
+                                             {"\u266a", words},
+                                             {"[pause 1s]" + words},
+                                             {words + "[pause 1s]" + words},
+                                             {words + "[pause 1s]\u266a"},
+                                             {"\u266a[pause 1s]" + words, ""},
+                                             {words, "[pause 1s]" + words}}) {
+    const Spoken spoken = speak(pieces);
+    EXPECT_EQ(spoken.outcome.reason, FinishReason::kError) << pieces.front();
+    EXPECT_EQ(spoken.outcome.error.message, nothing_to_say().message) << pieces.front();
+    EXPECT_TRUE(spoken.samples.empty()) << pieces.front() << ": sound before the refusal";
+  }
+  EXPECT_TRUE(wait_until_idle(engine_, 30));
+}
+
+TEST_F(PartsTest, WordsThatTheModelCannotSpeakAreLeftOutBetweenOthers) {
+  const std::string words = "\u4f60";
+  const auto a = samples("a "), b = samples(" b");
+  EXPECT_EQ(samples("a [pause 1s]" + words + "[pause 2s] b"), join({a, silence(3), b}));
+  EXPECT_EQ(samples(words + "[pause 1s] b"), join({silence(1), b}));
+  EXPECT_EQ(samples("a [pause 1s]" + words), join({a, silence(1)}));
+  EXPECT_EQ(speak({words, "[pause 1s] b"}).samples, join({silence(1), b}));
+  EXPECT_EQ(speak({"a ", "[pause 1s]", words, ""}).samples, join({a, silence(1)}));
 }
 
 TEST_F(PartsTest, TextThatArrivesInPiecesIsTheSame) {

@@ -8,6 +8,14 @@
 #include "base/fault.h"
 
 namespace syrinx {
+namespace {
+
+bool has_seat(const Active& request) {
+  const Output& client = request.output;
+  return request.promoted && client.open() && !client.unread() && !client.background();
+}
+
+}  // namespace
 
 Active* Roster::take_in(std::unique_ptr<Active> request) {
   Active& taken = *request;
@@ -67,11 +75,7 @@ void Roster::refuse_overdue(const ResidentModel& model) {
 
 void Roster::count_holding(std::span<ResidentModel* const> models) {
   for (ResidentModel* model : models) model->holding = 0;
-  for (const auto& request : requests_) {
-    const Output& client = request->output;
-    if (!request->promoted || !client.open()) continue;
-    if (!client.unread() && !client.background()) ++request->model->holding;
-  }
+  for (const auto& request : requests_) request->model->holding += has_seat(*request) ? 1 : 0;
 }
 
 void Roster::promote(std::span<ResidentModel* const> models) {
@@ -152,23 +156,24 @@ void Roster::fail_all(const std::string& why) {
 
 // ---------------------------------------------------------------------------- counts
 
-/// Returns how many requests of the model have, or do not have, a seat.
-int Roster::count(const ResidentModel& model, bool promoted) const {
+/// Returns how many requests of the model wait for a seat.
+int Roster::waiting(const ResidentModel& model) const {
   return static_cast<int>(std::ranges::count_if(requests_, [&](const auto& request) {
-    return request->model == &model && request->promoted == promoted;
+    return request->model == &model && !request->promoted;
   }));
 }
 
 /// Returns the load of a model, for predictions of the wait: its finish_rate assumes full seats.
 Load Roster::load(const ResidentModel& model, std::span<ResidentModel* const> models) const {
-  return {model.holding, count(model, false), load_.seats(model, models), model.load.finish_rate(),
+  return {model.holding, waiting(model), load_.seats(model, models), model.load.finish_rate(),
           model.requests};
 }
 
-void Roster::publish_counts(std::span<ResidentModel* const> models) const {
+void Roster::publish_counts(std::span<ResidentModel* const> models) {
+  count_holding(models);
   for (ResidentModel* model : models) {
-    model->metrics.running.set(count(*model, true));
-    model->metrics.waiting.set(count(*model, false));
+    model->metrics.running.set(model->holding);
+    model->metrics.waiting.set(waiting(*model));
   }
 }
 

@@ -45,7 +45,8 @@ class Roster {
   void sweep();
   /// Returns whether an ended request waits for sweep().
   bool has_ended() const;
-  void publish_counts(std::span<ResidentModel* const> models) const;
+  /// Sets the metrics of the requests with a seat and of the waiting requests.
+  void publish_counts(std::span<ResidentModel* const> models);
 
   /// Calls `work`. An exception from `work` fails only this request (I8).
   void guarded(Active& request, FunctionRef<void()> work);
@@ -62,7 +63,7 @@ class Roster {
   SlowRequests slow(const ResidentModel& model) const;
 
  private:
-  int count(const ResidentModel& model, bool promoted) const;
+  int waiting(const ResidentModel& model) const;
   void refuse_overdue(const ResidentModel& model);
   void count_holding(std::span<ResidentModel* const> models);
   bool promote_one(ResidentModel& model, double seats);

@@ -365,7 +365,7 @@ TEST(Seats, APairComputesItsCommonBeginningOnce) {
 /// A request that is paused by its reader loses its pages before a request that can continue.
 TEST(Seats, APausedRequestLosesItsPagesFirst) {
   ScriptedMachine machine({.options = patient(4)});
-  machine.add(make_toy_pipeline());
+  const ResidentModel& model = machine.add(make_toy_pipeline());
   SpeechRequest a = ask_bytes(100, 1), b = ask_bytes(60, 2), c = ask_bytes(60, 3);
   a.terms.max_frames = 110, b.terms.max_frames = c.terms.max_frames = 61;
   const Client first = machine.submit(a), paused = machine.submit(b);
@@ -379,6 +379,7 @@ TEST(Seats, APausedRequestLosesItsPagesFirst) {
   };
   machine.turn();
   while (last->pieces.empty()) ASSERT_TRUE(machine.next());
+  EXPECT_EQ(model.metrics.running.value(), 2) << "a paused request has no seat";
   // The oldest request needs a third page and the youngest a second page. Neither can continue.
   while (holds(paused) && holds(last)) {
     ASSERT_TRUE(machine.next());

@@ -178,7 +178,7 @@ TEST_P(LiveRecognisers, OpenTheirOwnTasksOnly) {
   EXPECT_EQ(hearing.frame, row.frame);
   EXPECT_EQ(hearing.tail, row.after);
   SpeechRequest request;
-  request.task = std::make_shared<FamilyTask>();
+  request.task = std::make_shared<FamilyTask>("another");
   EXPECT_EQ(refusal_of(*model_, request).param, "task");
   request.task = std::make_shared<Hearing>();  // another model's task
   EXPECT_EQ(refusal_of(*model_, request).param, "task");

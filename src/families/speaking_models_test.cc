@@ -57,6 +57,8 @@ TEST_P(SpeakingModels, RefuseWhatTheyLack) {
   }
   EXPECT_EQ(refused([](SpeechRequest& r) { r.voice.data = std::make_shared<Voice>(); }), "voice");
   EXPECT_EQ(refused([](SpeechRequest& r) { r.say.language = "klingon"; }), "language");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.task = std::make_shared<FamilyTask>("another"); }),
+            "task");
   for (const float wrong : {-1.f, NAN, INFINITY}) {
     EXPECT_EQ(refused([&](SpeechRequest& r) { r.sampling.temperature = wrong; }), "temperature");
     EXPECT_EQ(refused([&](SpeechRequest& r) { r.sampling.guidance = wrong; }), "guidance");

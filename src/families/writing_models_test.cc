@@ -261,6 +261,9 @@ TEST_P(WritingModels, RefuseWhatTheyCannotAnswer) {
   if (info_.family != "llm") {
     EXPECT_NE(refused(blank), "") << "no text, no chat, no task";
   }
+  SpeechRequest foreign = cases_[0].request;
+  foreign.task = std::make_shared<FamilyTask>("another");
+  EXPECT_EQ(refused(foreign), "task");
   if (!chats()) return;
   SpeechRequest r = chat("x");
   EXPECT_TRUE(model_->open(r).ok());

@@ -3,6 +3,8 @@
 #include <set>
 #include <vector>
 
+#include "io/wrapped_weights.h"
+
 namespace syrinx {
 namespace {
 
@@ -24,23 +26,13 @@ std::optional<Shape> part_of(const Shape& whole, int64_t parts) {
   return Shape(sizes);
 }
 
-class Renamed : public WeightSource {
+class Renamed : public WrappedWeights {
  public:
   Renamed(std::unique_ptr<WeightSource> source, StoredNames names)
-      : source_(std::move(source)), names_(std::move(names)) {}
+      : WrappedWeights(std::move(source)), names_(std::move(names)) {}
 
-  std::string where(const std::string& name) const override {
-    return source_->where(stored_name(name));
-  }
   bool has(const std::string& name) const override {
-    return names_.contains(name) && source_->has(stored_name(name));
-  }
-  std::string stored_name(const std::string& name) const override {
-    const auto found = names_.find(name);
-    return found == names_.end() ? name : found->second.name;
-  }
-  std::string describe(const std::string& name) const override {
-    return source_->describe(stored_name(name));
+    return names_.contains(name) && WrappedWeights::has(name);
   }
   std::optional<Shape> shape(const std::string& name) const override {
     const std::optional<Shape> sizes = stored_sizes(name);
@@ -50,7 +42,7 @@ class Renamed : public WeightSource {
     const std::optional<Shape> sizes = stored_sizes(name);
     if (!sizes || (want != *sizes && want != shortened(*sizes))) return {};
     const StoredTensor& stored = names_.at(name);
-    const View view = source_->take(stored.name, *source_->shape(stored.name));
+    const View view = inner().take(stored.name, *inner().shape(stored.name));
     if (view.empty()) return view;
     const int64_t rows = view.shape[0] / stored.parts;
     const bool whole = stored.parts == 1;
@@ -60,24 +52,27 @@ class Renamed : public WeightSource {
     std::vector<std::string> out;
     std::set<std::string> known;
     for (const auto& [ours, theirs] : names_) {
-      if (source_->has(theirs.name)) out.push_back(ours);
+      if (inner().has(theirs.name)) out.push_back(ours);
       known.insert(theirs.name);
     }
-    for (const std::string& name : source_->names())
+    for (const std::string& name : inner().names())
       if (!known.contains(name)) out.push_back(name);
     return out;
   }
 
  private:
+  std::string wrapped(const std::string& name) const override {
+    const auto found = names_.find(name);
+    return found == names_.end() ? name : found->second.name;
+  }
   /// Returns the stored sizes of a tensor or part; empty if it is absent.
   std::optional<Shape> stored_sizes(const std::string& name) const {
     if (!has(name)) return {};
     const StoredTensor& stored = names_.at(name);
-    const std::optional<Shape> whole = source_->shape(stored.name);
+    const std::optional<Shape> whole = inner().shape(stored.name);
     return whole ? part_of(*whole, stored.parts) : whole;
   }
 
-  std::unique_ptr<WeightSource> source_;
   StoredNames names_;
 };
 

@@ -31,6 +31,19 @@ TEST(RenamedWeights, FirstSizesOfOneMayBeMissingAndFaultsHaveTheNamesOfTheFile) 
   EXPECT_EQ(report.unused, std::vector<std::string>{"other"});
 }
 
+TEST(RenamedWeights, FaultsOfWrappedSourcesNameTheStoredTensor) {
+  const TestDir dir;
+  SafetensorsWriter writer(dir.path("model.safetensors"));
+  writer.add("stored", Tensor({2}, DType::kF32));
+  writer.finish();
+  const Weights weights(renamed(renamed(open_weights(dir.path()), {{"between", {"stored"}}}),
+                                {{"ours", {"between"}}}));
+  EXPECT_EQ(weights.take("ours", {2}).count(), 2);
+  weights.take("ours", {3});
+  ASSERT_EQ(weights.report().wrong.size(), 1u);
+  EXPECT_NE(weights.report().wrong[0].find("tensor stored: expected"), std::string::npos);
+}
+
 TEST(RenamedWeights, NamesMayMeanEqualPartsOfATensor) {
   const TestDir dir;
   SafetensorsWriter writer(dir.path("model.safetensors"));

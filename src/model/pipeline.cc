@@ -17,6 +17,14 @@ Status check_voice(const PipelineInfo& info, const Voice* voice) {
                "voice"};
 }
 
+Status check_task(const PipelineInfo& info, const FamilyTask* task) {
+  if (!task || task->family == info.family) return ok_status();
+  return Error{ErrorCode::kInvalid,
+               concat("the task was made for the family '", task->family,
+                      "', this model is of the family '", info.family, "'"),
+               "task"};
+}
+
 Status check_recordings(const PipelineInfo& info, const SpeechRequest& request) {
   double seconds = 0;
   for (const auto& recording : request.writing.recordings) seconds += recording->seconds();
@@ -107,6 +115,7 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
   for (const std::string& stop : request.writing.stop) {
     if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
   }
+  if (Status fault = check_task(info, request.task.get()); !fault) return fault;
   if (Status fault = check_recordings(info, request); !fault) return fault;
   if (Status fault = check_answers(info, request); !fault) return fault;
   if (!request.say.context.empty() && !info.speech.context) {

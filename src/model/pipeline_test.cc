@@ -51,6 +51,15 @@ TEST(CheckRequest, OptionsAreForModelsThatHaveThem) {
   }
 }
 
+TEST(CheckRequest, TasksAreForModelsOfTheirFamily) {
+  SpeechRequest request;
+  request.task = std::make_shared<FamilyTask>("glm4_voice");
+  EXPECT_EQ(request_fault({}, request), "task");
+  PipelineInfo info;
+  info.family = "glm4_voice";
+  EXPECT_EQ(request_fault(info, request), "");
+}
+
 TEST(CheckRequest, LateTextIsForModelsThatTakeIt) {
   SpeechRequest request;
   request.say.open = true;

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "model/option.h"
@@ -60,7 +61,9 @@ struct EarlierAnswer {
 
 /// A task with types of one family, made by code for that family only (e.g. ears/whisper_loop.h).
 struct FamilyTask {
+  explicit FamilyTask(std::string of_family) : family(std::move(of_family)) {}
   virtual ~FamilyTask() = default;
+  std::string family;  ///< PipelineInfo::family; models of other families refuse the task
 };
 
 /// The text, and settings that control how it is read.

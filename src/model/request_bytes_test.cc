@@ -160,7 +160,7 @@ TEST(RequestBytes, TheSmallestOne) {
 
 TEST(RequestBytes, ATaskOfTheFamilysOwnStaysHere) {
   SpeechRequest request;
-  request.task = std::make_shared<FamilyTask>();
+  request.task = std::make_shared<FamilyTask>("toy");
   const auto bytes = request_bytes(request);
   ASSERT_FALSE(bytes.ok());
   EXPECT_EQ(bytes.error().code, ErrorCode::kUnsupported);

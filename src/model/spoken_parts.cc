@@ -58,6 +58,7 @@ void SpokenParts::add_words(std::string_view words) {
     part.text += words;
   }
   at_ += static_cast<int64_t>(words.size());
+  part.content = std::max(part.content, content_of(words));
   if (!part.speakable && is_speakable(words)) {
     part.speakable = true;
     const bool follows = part.delivery != delivery_before_ && part.pause_s == 0;
@@ -83,6 +84,7 @@ void SpokenParts::begin_part(double pause_s) {
   part.delivery = delivery_;
   if (continues()) return;
   part.begin = at_;
+  part.content = TextContent::kBlank;
   part.text.clear();
 }
 

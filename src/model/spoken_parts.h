@@ -14,6 +14,7 @@
 
 #include "model/pauses.h"
 #include "model/request.h"
+#include "text/silent_text.h"
 
 namespace syrinx {
 
@@ -54,6 +55,10 @@ class SpokenParts {
   double pause_s() const { return parts_.empty() ? 0 : parts_.front().pause_s; }
   double take_pause();
   int64_t text_begin() const { return parts_.empty() ? 0 : parts_.front().begin; }
+  /// Returns what the text of the current part has, as far as it has arrived.
+  TextContent content() const {
+    return parts_.empty() ? TextContent::kBlank : parts_.front().content;
+  }
 
  private:
   struct Part {
@@ -61,6 +66,7 @@ class SpokenParts {
     int64_t begin = 0;
     double pause_s = 0;
     bool speakable = false;
+    TextContent content = TextContent::kBlank;
     bool closed = false;
     size_t delivery = 0;  ///< number of deliveries that have begun before or at the part
   };

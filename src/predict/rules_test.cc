@@ -8,6 +8,7 @@
 
 #include "predict/reflection.h"
 #include "predict/turn.h"
+#include "text/segment_queue.h"
 
 namespace syrinx {
 namespace {
@@ -64,7 +65,8 @@ class Ear : public Audience {
     EXPECT_FALSE(over) << "done() came twice";
     over = true, error = how, counts = what;
   }
-  std::string answer;
+  void unspoken(const Error& why) override { mute = why.message; }
+  std::string answer, mute;
   size_t heard = 0;
   bool over = false;
   Error error;
@@ -120,6 +122,21 @@ TEST(DraftRules, SayWhatIsExpected) {
   EXPECT_EQ(greedy.writer->asked[1].writing.expected_among, 1);
   EXPECT_EQ(top.writer->asked[0].writing.expected_among, 5);
   EXPECT_EQ(top.writer->asked[1].writing.expected_among, 5);
+}
+
+TEST(Turns, AVoiceThatCannotSpeakTheAnswerIsReportedAndTheTurnEndsWell) {
+  Scene scene({});
+  scene.ask("Who");
+  scene.writer->write(0, "I am. You are.", true);
+  ASSERT_EQ(scene.speaker->sinks.size(), 1u);
+  EXPECT_FALSE(scene.ear->over);
+  Outcome mute;
+  mute.reason = FinishReason::kError;
+  mute.error = nothing_to_say();
+  scene.speaker->sinks[0]->finished(mute);
+  EXPECT_TRUE(scene.ear->over);
+  EXPECT_EQ(scene.ear->error.message, "");
+  EXPECT_EQ(scene.ear->mute, nothing_to_say().message);
 }
 
 TEST(DraftRules, OnlyDraftsAreGivenTheHint) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "text/silent_text.h"
 
 namespace syrinx {
 
@@ -265,7 +266,9 @@ double Turn::unheard_s(int number) const {
 void Turn::end_voice(int number, const Outcome& outcome) {
   if (!spoken_ || spoken_->number != number || over_) return;
   spoken_->ended = true;
-  if (!outcome.error.message.empty() || outcome.reason == FinishReason::kCancelled) {
+  if (spoken_->heard && is_nothing_to_say(outcome.error)) {
+    audience_->unspoken(outcome.error);
+  } else if (!outcome.error.message.empty() || outcome.reason == FinishReason::kCancelled) {
     if (spoken_->heard) return fail(outcome.error);
     ++spoken_in_vain_;
     spoken_.reset();

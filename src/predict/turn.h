@@ -51,6 +51,8 @@ class Audience {
   virtual ~Audience() = default;
   virtual void text(std::string_view piece) = 0;
   virtual void audio(std::span<const float> samples) = 0;
+  /// Reports a voice that finds nothing to speak in the answer. The turn goes on without it.
+  virtual void unspoken(const Error& /*error*/) {}
   /// The last call. `error` says why the turn failed. It has no message if the turn ended well.
   virtual void done(const Error& error, const TurnCounts& counts) = 0;
   /// Returns the seconds of audio that were delivered but not yet consumed; any thread.

@@ -6,20 +6,21 @@
 
 namespace syrinx {
 
-bool has_words(std::string_view text) {
+TextContent content_of(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const CodePoint code = utf8_at(text, at);
     at += code.size;
     const Category kind = general_category(code.value);
-    if (!code.valid || kind == Category::kLetter || kind == Category::kNumber) return true;
+    if (!code.valid || kind == Category::kLetter || kind == Category::kNumber) {
+      return TextContent::kWords;
+    }
   }
-  return false;
+  return is_blank(text) ? TextContent::kBlank : TextContent::kSigns;
 }
 
-bool may_be_silent(std::string_view text, const Error& error) {
+bool is_nothing_to_say(const Error& error) {
   const Error nothing = nothing_to_say();
-  return error.code == nothing.code && error.message.starts_with(nothing.message) &&
-         !is_blank(text) && !has_words(text);
+  return error.code == nothing.code && error.message.starts_with(nothing.message);
 }
 
 }  // namespace syrinx

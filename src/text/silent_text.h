@@ -1,5 +1,5 @@
-// Texts that a voice cannot speak, and for which silence may stand: an emoji, a row of stars. Free
-// functions; any thread.
+// What remains of a text in which a voice finds nothing to speak. The rule of all interfaces is in
+// the engine's contract (I16). Free functions; any thread.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,17 @@
 
 namespace syrinx {
 
-/// Returns whether a text has a letter or a number of any script. Also true for invalid UTF-8.
-bool has_words(std::string_view text);
+/// What a text has, in rising order.
+enum class TextContent {
+  kBlank,  ///< only white space
+  kSigns,  ///< no letter and no number: an emoji, a row of stars
+  kWords,  ///< a letter or a number of any script, or invalid UTF-8
+};
 
-/// Returns whether silence may stand for a text: `error` is that of nothing_to_say(), and the text
-/// has signs, but no words. An empty text, or one of a script that the voice lacks, stays an error.
-bool may_be_silent(std::string_view text, const Error& error);
+/// Returns what a text has.
+TextContent content_of(std::string_view text);
+
+/// Returns whether an error is that of nothing_to_say(), perhaps with a longer message.
+bool is_nothing_to_say(const Error& error);
 
 }  // namespace syrinx

@@ -135,6 +135,10 @@ class Batch(unittest.TestCase):
         self.assertIn(b"0 of 2 spoken", done.stdout)
         done = self.batch(path, "--retry-failed", code=1)
         self.assertIn(b"continuing: 1 of 2 are done\n", done.stderr)
+        path = self.write([{"id": name, name: " "} for name in ["text", "input"]])
+        self.batch(path, code=1)
+        for entry in self.manifest()[:2]:
+            self.assertIn(f"400 '{entry['id']}' must be", entry["error"])
         path = self.write([{"id": "x", "text": 5}])
         self.assertIn(b"line 1", self.batch(path, code=1).stderr)
         path = self.write([{"id": "y", "text": "Yes."}])

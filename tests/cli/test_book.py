@@ -45,6 +45,11 @@ class Book(unittest.TestCase):
                               capture_output=True, cwd=self.dir, timeout=300, check=False)
         return done
 
+    def test_parts_without_speech_do_not_end_the_book(self):
+        self.write("[\u4f60\u597d]\n\n" * 300 + "\u4f60\u597d\n\n" * 300 + "One.\n")
+        done = self.book("birds.txt", "-o", "birds.wav")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_file_per_chapter(self):
         self.write("\ufeff" + book_text(3, 2).replace("\n", "\r\n"))
         done = self.book("birds.txt")

@@ -162,6 +162,8 @@ class Say(unittest.TestCase):
         self.refused(1, "no-such-file", *text, "-f", "no-such-file")
         self.refused(1, "nobody", *text, "Hello", "--voice", "nobody")
         self.refused(2, "nothing to say", *text, "")
+        self.refused(2, "nothing to say", *text, "<speak></speak>")
+        self.refused(2, "nothing to say", *text, "<speak> <mark name='a'/> </speak>")
         self.refused(2, "nothing to say", *text, "-", stdin=b"  \n ")
         self.refused(2, "nothing to say", *text, "-f", os.devnull)
         self.refused(2, "no text to speak", "book", os.devnull, "-o", self.wav)

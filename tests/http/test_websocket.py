@@ -166,6 +166,24 @@ class WebSocketTest(unittest.TestCase):
             self.assertGreater(len(audio), 10000)
             self.assertEqual(messages[0]["type"], "Metadata")
 
+    def test_a_text_without_speech_is_reported_and_the_stream_goes_on(self):
+        mute = "\u4f60\u597d"
+        with self.open(NATIVE) as ws:
+            ws.send({"type": "session.config"})
+            for text in [mute, "...", "Hello."]:
+                ws.send({"type": "input.text", "text": text})
+                ws.send({"type": "input.done"})
+                audio, messages = ws.until("session.done")
+                refused = [m for m in messages if m["type"] == "error"]
+                self.assertEqual((len(refused), audio == b""), (text == mute, text != "Hello."))
+                self.assertTrue(all("Latin letters" in m["message"] for m in refused), refused)
+        with self.open("/v1/speak?model=aura-2-thalia-en", "Authorization: Token any") as ws:
+            for text, kind in [(mute, "Warning"), ("Hello.", "Flushed")]:
+                ws.send({"type": "Speak", "text": text})
+                ws.send({"type": "Flush"})
+                _, messages = ws.until("Flushed")
+                self.assertEqual([m["type"] for m in messages if m["type"] != "Metadata"][0], kind)
+
     def test_tls(self):
         with tempfile.TemporaryDirectory() as folder:
             certificate, key = harness.make_certificate(folder)

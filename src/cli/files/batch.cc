@@ -92,14 +92,19 @@ std::string random_key() {
   return concat("batch-", random(), "-", random(), "-", random(), "-", random());
 }
 
-/// Returns the message in an error's body, on one line.
-std::string fault_of(const HttpAnswer& answer) {
+/// Returns the message in an error's body, on one line. `text_field` is the item's name of "input".
+std::string fault_of(const HttpAnswer& answer, const std::string& text_field) {
   if (!answer.failure.empty()) return answer.failure;
   const auto body = nlohmann::json::parse(answer.body, nullptr, false);
   std::string message = answer.body;
   if (body.is_object() && body.contains("error") && body["error"].is_object() &&
       body["error"].contains("message") && body["error"]["message"].is_string()) {
     message = body["error"]["message"].get<std::string>();
+    constexpr std::string_view kNative = "'input'";
+    const size_t at = message.find(kNative);
+    if (at != message.npos && body["error"].value("param", nlohmann::json()) == "input") {
+      message.replace(at, kNative.size(), concat("'", text_field, "'"));
+    }
   }
   return concat(answer.status, " ", shown(message, 300));
 }
@@ -115,10 +120,9 @@ std::string encoded(const Wav& wav, AudioFormat format) {
 }
 
 /// Returns the audio of an answer. On failure returns nothing and puts the reason into `why`.
-std::optional<Wav> audio_of(const HttpAnswer& answer, const std::string& name,
-                            std::string& why) try {
-  if (answer.ok()) return parse_wav(answer.body, name);
-  why = fault_of(answer);
+std::optional<Wav> audio_of(const HttpAnswer& answer, const BatchItem& item, std::string& why) try {
+  if (answer.ok()) return parse_wav(answer.body, item.id);
+  why = fault_of(answer, item.text_field);
   return std::nullopt;
 } catch (const LoadError& error) {  // the body is not a WAV file: a proxy probably sent it
   why = error.what();
@@ -235,7 +239,7 @@ bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
     }
     const HttpAnswer answer = client.post_json(lease->url + "/v1/audio/speech", item.body,
                                                [this] { return stopped_.load(); });
-    if (const auto wav = audio_of(answer, item.id, why)) {
+    if (const auto wav = audio_of(answer, item, why)) {
       servers_.give_back(*lease, now_s());
       keep(item, answer, *wav);
       return true;

@@ -76,9 +76,9 @@ const char* own_field(const ordered_json& fields) {
   return nullptr;
 }
 
-/// Reads the id and the body from a line.
-std::pair<std::string, std::string> read_item(const std::string& path, size_t number,
-                                              const std::string& text, const ordered_json& fields) {
+/// Reads a line, without its key.
+BatchItem read_item(const std::string& path, size_t number, const std::string& text,
+                    const ordered_json& fields) {
   if (text.size() > kMaxLineBytes) {
     line_fault(path, number, concat("has ", text.size(), " bytes, at most ", kMaxLineBytes));
   }
@@ -86,14 +86,14 @@ std::pair<std::string, std::string> read_item(const std::string& path, size_t nu
   if (!line.is_object()) line_fault(path, number, "expected a JSON object");
   char id[32];
   std::snprintf(id, sizeof id, "%08zu", number);
-  std::string name = id;
+  BatchItem item{.id = id, .body = {}};
   if (const auto at = line.find("id"); at != line.end()) {
     if (!at->is_string() || !is_id(at->get<std::string>())) {
       line_fault(path, number,
                  concat("'id' must be 1 to ", kMaxIdLetters,
                         " letters, digits, '.', '_' or '-', and must not begin with '.'"));
     }
-    name = at->get<std::string>();
+    item.id = at->get<std::string>();
     line.erase(at);
   }
   if (line.contains("text")) {
@@ -101,6 +101,7 @@ std::pair<std::string, std::string> read_item(const std::string& path, size_t nu
       line_fault(path, number, "has both 'text' and 'input'; give only one of them");
     line["input"] = line["text"];
     line.erase("text");
+    item.text_field = "text";
   }
   if (!line.contains("input") || !line["input"].is_string()) {
     line_fault(path, number, "expected 'input' or 'text', a string");
@@ -113,7 +114,8 @@ std::pair<std::string, std::string> read_item(const std::string& path, size_t nu
   }
   line["response_format"] = "wav";
   line["stream"] = false;
-  return {name, line.dump(-1, ' ', false, ordered_json::error_handler_t::replace)};
+  item.body = line.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return item;
 }
 
 ordered_json entry_line(const std::string& id, const BatchEntry& entry) {
@@ -182,11 +184,13 @@ std::vector<BatchItem> read_batch(const std::string& path, const std::string& fi
   for (size_t number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     try {
-      auto [id, body] = read_item(path, number, line, extra);
-      if (!ids.insert(id).second) line_fault(path, number, "the id '" + id + "' occurs twice");
+      BatchItem item = read_item(path, number, line, extra);
+      if (!ids.insert(item.id).second) {
+        line_fault(path, number, "the id '" + item.id + "' occurs twice");
+      }
       if (taken++ % shard.count != shard.index) continue;
-      std::string key = fingerprint_of(body);
-      out.push_back({std::move(id), std::move(body), std::move(key)});
+      item.key = fingerprint_of(item.body);
+      out.push_back(std::move(item));
     } catch (const LoadError& fault) {
       invalid.add(number, fault.what());
     }

@@ -11,9 +11,10 @@ namespace syrinx {
 
 /// A line of the list.
 struct BatchItem {
-  std::string id;    ///< name of the line, and of its audio file
-  std::string body;  ///< body of a speech request (JSON)
-  std::string key;   ///< hash of the body; audio that was made with another key is made again
+  std::string id;        ///< name of the line, and of its audio file
+  std::string body;      ///< body of a speech request (JSON)
+  std::string key = {};  ///< hash of the body; audio that was made with another key is made again
+  std::string text_field = "input";  ///< name of the line's field that is the body's `input`
 };
 
 /// The lines for one machine: lines whose number, from 0, modulo `count` is `index`.

@@ -31,6 +31,7 @@
 #include "model/markup.h"
 #include "model/options.h"
 #include "text/segment_queue.h"
+#include "text/silent_text.h"
 #include "text/ssml.h"
 
 namespace syrinx {
@@ -290,10 +291,13 @@ void Book::keep(size_t index, Running running) {
   bool cut_short = false;
   if (!running.silent) {
     const Outcome& outcome = running.collector->wait();
-    if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
+    running.silent = is_nothing_to_say(outcome.error);
+    const bool ended =
+        outcome.reason != FinishReason::kError && outcome.reason != FinishReason::kCancelled;
+    if (!ended && !running.silent) {
       throw LoadError(outcome.error.message + "; run the same command again to continue");
     }
-    cut_short = outcome.reason != FinishReason::kStop;
+    cut_short = ended && outcome.reason != FinishReason::kStop;
   }
   std::vector<float> samples;
   if (!running.silent) samples = running.collector->samples();

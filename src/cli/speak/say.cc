@@ -206,9 +206,13 @@ int judge(const Outcome& outcome) {
   return outcome.reason == FinishReason::kStop ? kExitOk : kExitIncomplete;
 }
 
+void check_text(const SpeechRequest& request) {
+  if (is_blank(request.say.text)) throw UsageError("nothing to say: the text is empty");
+}
+
 int run_say(SayOptions options) {
   options.request.say.text = gather_text(options);
-  if (is_blank(options.request.say.text)) throw UsageError("nothing to say: the text is empty");
+  check_text(options.request);
   std::optional<std::string> player = find_player();
   const AudioFormat format = choose_output(options, player);
   if (!options.srt_file.empty()) need_writable(options.srt_file);
@@ -226,7 +230,8 @@ int run_say(SayOptions options) {
   std::string voice = choose_voice(*engine, options.voice, options.request);
   if (voice.empty()) voice = info.speech.default_voice;
   const std::vector<TextMark> marks = read_markup(info, options.request);
-  const InterruptGuard guard;  // declared first, so that it outlives what it protects
+  check_text(options.request);  // SSML may have no text
+  const InterruptGuard guard;   // declared first, so that it outlives what it protects
   Outputs outputs(std::move(player), options.volume);
   if (!options.output.empty())
     outputs.file.emplace(options.output, info.speech.sample_rate, format);

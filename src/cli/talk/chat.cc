@@ -72,6 +72,9 @@ class Mailbox : public Audience {
   void audio(std::span<const float> samples) override {
     change([&] { news_.audio.insert(news_.audio.end(), samples.begin(), samples.end()); });
   }
+  void unspoken(const Error& error) override {
+    std::fprintf(stderr, "syrinx: %s\n", error.message.c_str());
+  }
   void done(const Error& error, const TurnCounts& counts) override {
     change([&] { news_.over = true, news_.error = error, news_.counts = counts; });
   }

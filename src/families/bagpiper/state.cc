@@ -87,7 +87,6 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
   if (request.writing.top_logprobs >= 0) {
     return unsupported("this model returns no log-probabilities", "logprobs");
   }
-  if (request.task) return unsupported("this model does not support this task", "task");
   if (request.writing.chat && !request.say.instructions.empty()) {
     return unsupported("in a chat, describe the voice in a message", "instructions");
   }

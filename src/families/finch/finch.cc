@@ -11,7 +11,6 @@
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/loading/loaded_pipeline.h"
-#include "text/segment_queue.h"
 
 namespace syrinx::finch {
 namespace {
@@ -61,11 +60,7 @@ class FinchPipeline : public LoadedPipeline {
     auto state = std::make_unique<FinchState>(
         request, config_, frontend_,
         speakers_.manner(shares.value(), request.voice.speed, request.voice.pitch));
-    if (!state->speakable()) {
-      Error nothing = nothing_to_say();
-      nothing.message += "; this voice reads Latin letters, digits and their signs";
-      return nothing;
-    }
+    if (const Status begun = state->begin(request); !begun.ok()) return begun.error();
     return Opened(std::move(state));
   }
 

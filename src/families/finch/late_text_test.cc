@@ -27,6 +27,19 @@ TEST(Finch, TakesTextInPieces) {
   EXPECT_EQ(Driver().run({state.get()})[0].frames, speak(greedy("Hello there. And bye.")).frames);
 }
 
+TEST(Finch, LateTextWithoutWordsThatItReadsIsRefused) {
+  for (const char* text : {"", "\u4f60\u597d", "..."}) {
+    SpeechRequest request = greedy("");
+    request.say.open = true;
+    const auto state = open(request);
+    EXPECT_TRUE(state->append_text(text, false).ok());
+    const Status nothing = state->append_text(" ", true);
+    ASSERT_FALSE(nothing.ok()) << text;
+    EXPECT_EQ(nothing.error().param, "input");
+    EXPECT_NE(nothing.error().message.find("Latin letters"), std::string::npos);
+  }
+}
+
 /// A voice with random weights that speaks word by word.
 std::shared_ptr<const Pipeline> wordwise_voice() {
   static const auto pipeline = dummy_voice([](auto& config) { config["lm"]["by_word"] = true; });

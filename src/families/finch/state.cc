@@ -26,6 +26,12 @@ Segment silence() {
   return segment;
 }
 
+Error nothing_readable() {
+  Error error = nothing_to_say();
+  error.message += "; this voice reads Latin letters, digits and their signs";
+  return error;
+}
+
 DelayPattern delays_of(const FinchConfig& config) {
   return {DelayPattern::staggered(kBooks), {config.codes, config.codes, config.codes}};
 }
@@ -57,8 +63,12 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
   open_ = request.say.open;
   by_word_ = config.by_word && !request.say.in_prompt.value_or(!open_);
   reader_ = SentenceReader(request.say.sayings, request.say.lexicon, by_word_);
+}
+
+Status FinchState::begin(const SpeechRequest& request) {
   add_text(request.say.text, !open_);
   next_segment();
+  return open_ || !segment_.symbols.empty() ? ok_status() : nothing_readable();
 }
 
 Status FinchState::append_text(std::string_view text, bool last) {
@@ -67,6 +77,7 @@ Status FinchState::append_text(std::string_view text, bool last) {
   if (growing_) {
     grow();
   } else if (segment_.symbols.empty() && !next_segment() && last) {
+    if (history_[0].empty()) return nothing_readable();
     segment_.pause_s = 0;
     begin_segment(silence());
   }

@@ -22,15 +22,15 @@ inline constexpr int kInputs = kBooks + kHeard + 3;  ///< ids of a row: codes, s
 
 class FinchState : public Sequence {
  public:
-  /// Makes the state of a request. Begins its first segment if enough text has arrived.
+  /// Makes the state of a request, without its text.
   FinchState(const SpeechRequest& request, const FinchConfig& config,
              std::shared_ptr<const Frontend> frontend, std::shared_ptr<const Manner> manner);
+  /// Reads the request's text. Begins the first segment if enough text has arrived. Call it once,
+  /// before all other functions.
+  Status begin(const SpeechRequest& request);
 
   /// Returns voice and speed, for the stages.
   const std::shared_ptr<const Manner>& manner() const { return manner_; }
-
-  /// Returns whether the request has text to speak, or may receive more.
-  bool speakable() const { return open_ || !segment_.symbols.empty(); }
 
   int prompt_rows() const override { return 1; }
   int max_steps() const override;

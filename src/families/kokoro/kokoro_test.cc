@@ -242,6 +242,17 @@ TEST(KokoroVoices, AreMixedByWeight) {
   EXPECT_EQ(language_of("heart"), "");
 }
 
+TEST(Kokoro, LateTextThatNeverComesIsRefused) {
+  const auto model = load({small_checkpoint(), "tiny"});
+  SpeechRequest request;
+  request.say.open = true;
+  const auto state = open_only(*model, request);
+  EXPECT_TRUE(state->append_text(" ", false).ok());
+  const Status nothing = state->append_text(" ", true);
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().param, "input");
+}
+
 TEST(KokoroRequests, AreRefusedWithTheReason) {
   const auto model = load({small_checkpoint(), "tiny"});
   const auto refused = [&](const std::function<void(SpeechRequest&)>& change) {

@@ -11,7 +11,6 @@
 #include "families/loading/describe.h"
 #include "families/loading/loaded_pipeline.h"
 #include "io/file.h"
-#include "text/segment_queue.h"
 
 namespace syrinx::kokoro {
 namespace {
@@ -89,9 +88,6 @@ class KokoroPipeline : public LoadedPipeline {
                                                Script(config_, reader_, language.value(), request),
                                                mixed(packs_, shares.value()));
     if (Status fault = state->begin(request); !fault.ok()) return fault.error();
-    if (!state->speakable()) {
-      return nothing_to_say();
-    }
     return Opened(std::move(state));
   }
 

@@ -54,16 +54,16 @@ KokoroState::KokoroState(const SpeechRequest& request, const KokoroConfig& confi
 
 Status KokoroState::begin(const SpeechRequest& request) {
   if (Status fault = script_.push(request.say.text, !open_); !fault.ok()) return fault;
-  next_utterance();
-  return ok_status();
+  return next_utterance() || open_ ? ok_status() : nothing_to_say();
 }
 
 Status KokoroState::append_text(std::string_view text, bool last) {
   if (!open_) return text_is_complete();
   open_ = !last;
   if (Status fault = script_.push(text, last); !fault.ok()) return fault;
-  // If no utterance follows, the request ends with one more step, which has only the row of id 0.
-  if (utterance_.ids.empty() && !next_utterance() && last) utterance_.ids = {0};
+  if (!utterance_.ids.empty() || next_utterance() || !last) return ok_status();
+  if (frames_before_ == 0) return nothing_to_say();
+  utterance_.ids = {0};  // no utterance follows: one more step, which has only the row of id 0
   return ok_status();
 }
 

@@ -23,8 +23,6 @@ class KokoroState : public Sequence {
               std::shared_ptr<const VoicePack> voice);
   /// Processes the request's text. Call it once, before all other functions.
   Status begin(const SpeechRequest& request);
-  /// Returns whether the request has phonemes, or may receive more text.
-  bool speakable() const { return open_ || utterance_.phonemes() > 0; }
 
   // Returns the seed, for the stages.
   uint64_t seed() const { return seed_; }

@@ -6,31 +6,20 @@
 #include "base/error.h"
 #include "families/kokoro/onnx.h"
 #include "io/torch_weights.h"
+#include "io/wrapped_weights.h"
 
 namespace syrinx::kokoro {
 namespace {
 
 /// Finds weights by the names of the authors' modules. In a file, "module." may follow the first
 /// part of a name.
-class UnwrappedWeights : public WeightSource {
+class UnwrappedWeights : public WrappedWeights {
  public:
-  explicit UnwrappedWeights(std::unique_ptr<WeightSource> stored) : stored_(std::move(stored)) {}
+  explicit UnwrappedWeights(std::unique_ptr<WeightSource> stored)
+      : WrappedWeights(std::move(stored)) {}
 
-  std::string where(const std::string& name) const override {
-    return stored_->where(stored_name(name));
-  }
-  bool has(const std::string& name) const override { return stored_->has(stored_name(name)); }
-  std::string describe(const std::string& name) const override {
-    return stored_->describe(stored_name(name));
-  }
-  std::optional<Shape> shape(const std::string& name) const override {
-    return stored_->shape(stored_name(name));
-  }
-  View take(const std::string& name, const Shape& shape) override {
-    return stored_->take(stored_name(name), shape);
-  }
   std::vector<std::string> names() const override {
-    std::vector<std::string> names = stored_->names();
+    std::vector<std::string> names = WrappedWeights::names();
     for (std::string& name : names) {
       const size_t dot = name.find('.');
       if (dot != name.npos && name.compare(dot + 1, kWrap.size(), kWrap) == 0) {
@@ -43,14 +32,12 @@ class UnwrappedWeights : public WeightSource {
  private:
   inline static const std::string kWrap = "module.";
 
-  std::string stored_name(const std::string& name) const override {
+  std::string wrapped(const std::string& name) const override {
     const size_t dot = name.find('.');
     if (dot == name.npos) return name;
-    std::string wrapped = name.substr(0, dot + 1) + kWrap + name.substr(dot + 1);
-    return stored_->has(wrapped) ? wrapped : name;
+    std::string in_module = name.substr(0, dot + 1) + kWrap + name.substr(dot + 1);
+    return inner().has(in_module) ? in_module : name;
   }
-
-  std::unique_ptr<WeightSource> stored_;
 };
 
 std::vector<std::string> files_with(const std::string& dir, const std::string& ending) {

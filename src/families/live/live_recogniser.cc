@@ -28,6 +28,7 @@ void LiveRecogniser::join(const Heard& heard, const ChunkStage& encoder, const C
 }
 
 SpeechRequest LiveRecogniser::ask(Hearing task) const {
+  task.family = info_.family;
   task.model = this;
   SpeechRequest request;
   request.task = std::make_shared<Hearing>(std::move(task));

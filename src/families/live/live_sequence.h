@@ -16,6 +16,7 @@ namespace syrinx {
 
 /// The task of transcribing a recording. Only the model that made it accepts it.
 struct Hearing : FamilyTask {
+  Hearing() : FamilyTask("") {}  // the model sets its family
   const Pipeline* model = nullptr;
   /// The whole recording. Null: samples arrive one after another.
   std::shared_ptr<const Recording> recording;

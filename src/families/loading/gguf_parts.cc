@@ -5,29 +5,21 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "io/wrapped_weights.h"
 
 namespace syrinx {
 namespace {
 
-class WithUsage : public WeightSource {
+class WithUsage : public WrappedWeights {
  public:
-  explicit WithUsage(std::unique_ptr<WeightSource> inner) : inner_(std::move(inner)) {}
+  explicit WithUsage(std::unique_ptr<WeightSource> inner) : WrappedWeights(std::move(inner)) {}
 
-  std::string where(const std::string& name) const override { return inner_->where(name); }
-  std::string stored_name(const std::string& name) const override {
-    return inner_->stored_name(sums_of(name));
-  }
-  bool has(const std::string& name) const override { return inner_->has(sums_of(name)); }
-  std::string describe(const std::string& name) const override {
-    return inner_->describe(sums_of(name));
-  }
   std::optional<Shape> shape(const std::string& name) const override {
-    const std::string sums = sums_of(name);
-    const std::optional<Shape> shape = inner_->shape(sums);
-    return shape && sums != name ? Shape{(*shape)[0]} : shape;
+    const std::optional<Shape> shape = WrappedWeights::shape(name);
+    return shape && wrapped(name) != name ? Shape{(*shape)[0]} : shape;
   }
   View take(const std::string& name, const Shape& want) override {
-    if (sums_of(name) == name) return inner_->take(name, want);
+    if (wrapped(name) == name) return inner().take(name, want);
     if (shape(name) != want) return {};
     if (ones_.view().count() != want.count()) {
       ones_ = Tensor(want, DType::kF32);
@@ -35,17 +27,16 @@ class WithUsage : public WeightSource {
     }
     return ones_;
   }
-  std::vector<std::string> names() const override { return inner_->names(); }
 
  private:
   /// Returns the name of the sums for the name of a usage; returns other names unchanged.
-  std::string sums_of(const std::string& name) const {
+  std::string wrapped(const std::string& name) const override {
     constexpr std::string_view kUsage = "cluster_usage";
     if (!name.ends_with(kUsage)) return name;
     const std::string book = name.substr(0, name.size() - kUsage.size());
     return book + (name.starts_with("decoder.") ? "embedding_sum" : "embed_sum");
   }
-  std::unique_ptr<WeightSource> inner_;
+
   Tensor ones_;
 };
 

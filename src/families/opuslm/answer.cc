@@ -83,7 +83,7 @@ Result<Rows> Answer::conversation(const SpeechRequest& request) const {
 
 Result<Rows> Answer::recognition(const SpeechRequest& request) const {
   const auto* hearing = dynamic_cast<const Hearing*>(request.task.get());
-  if (!hearing) return unsupported("this model does not support this task", "task");
+  if (!hearing) return unsupported("this model has no such task", "task");
   if (!heard_.empty() && hearing->frames.empty()) {
     return prompter_.recognition(heard_.front().frames);
   }

@@ -17,6 +17,7 @@ namespace syrinx::opuslm {
 /// The task of transcribing a recording. The recording is that of the request, or frames [T, S],
 /// each of which has a unit and S - 1 codes.
 struct Hearing : FamilyTask {
+  Hearing() : FamilyTask("opuslm") {}
   std::vector<int32_t> frames;
 };
 

@@ -53,6 +53,7 @@ Status State::append_text(std::string_view text, bool last) {
   if (!open_) return text_is_complete();
   if (Status taken = take_text(text, last); !taken.ok()) return taken;
   if (!text_.ids.empty() || next_sentence() || !last) return ok_status();
+  if (frames_before_ == 0) return nothing_to_say();
   text_.ids = config_.begin;  // ids of the last step, if no sentence is left
   text_.ids.insert(text_.ids.end(), config_.pad.begin(), config_.pad.end());
   text_.ids.insert(text_.ids.end(), config_.end.begin(), config_.end.end());

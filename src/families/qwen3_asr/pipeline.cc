@@ -54,6 +54,7 @@ class Writing : public HearingAnswer {
 }  // namespace
 
 struct Qwen3Asr::Stretch : FamilyTask {
+  Stretch() : FamilyTask("qwen3_asr") {}
   std::string language;  ///< the authors' name of the language; empty: the model finds the language
   std::string prompt;
 };

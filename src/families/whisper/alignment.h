@@ -14,6 +14,7 @@ namespace syrinx::whisper {
 
 /// The SpeechRequest::task that aligns a text with its window. Read results after the request.
 struct Alignment : FamilyTask {
+  Alignment() : FamilyTask("whisper") {}
   WindowRows rows;            ///< Heard::rows of the same window
   int frames = 0;             ///< mel frames of the window that the recording fills, at least 2
   std::string language;       ///< ISO 639; empty for an English-only model

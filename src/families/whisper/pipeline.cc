@@ -100,7 +100,7 @@ void Whisper::describe(const LoadSpec& spec) {
 Result<std::shared_ptr<Window>> Whisper::window_of(const SpeechRequest& request) const {
   if (request.task) {
     auto window = std::dynamic_pointer_cast<Window>(request.task);
-    if (!window) return Error{ErrorCode::kInvalid, "the task belongs to another family", "task"};
+    if (!window) return Error{ErrorCode::kInvalid, "this model has no such task", "task"};
     return window;
   }
   if (request.writing.chat || !request.say.text.empty() || request.say.open) {

@@ -220,8 +220,8 @@ TEST_P(WhisperParity, RefusesWhatItCannotDo) {
   EXPECT_EQ(fault(request), "unknown id 1048576");
   window->before.clear(), window->temperature = NAN;
   EXPECT_NE(fault(request).find("temperature"), std::string::npos);
-  request.task = std::make_shared<FamilyTask>();
-  EXPECT_EQ(fault(request), "the task belongs to another family");
+  request.task = std::make_shared<FamilyTask>("whisper");
+  EXPECT_EQ(fault(request), "this model has no such task");
 }
 
 /// Makes a checkpoint that lists its alignment heads.

@@ -31,6 +31,7 @@ struct Heard {
 
 /// The task of one request to Whisper.
 struct Window : FamilyTask {
+  Window() : FamilyTask("whisper") {}
   WhisperWindow audio;
   std::string language;    ///< ISO 639; empty: the model finds it
   bool translate = false;  ///< whether to translate into English

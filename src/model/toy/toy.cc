@@ -21,7 +21,9 @@ constexpr int kFeatures = 4, kHop = 20;
 /// The bytes that make calls fail (toy.h).
 enum Break : char { kReady = 1, kAdvance, kKeys, kCut, kRun, kRefuse, kAppend };
 
-constexpr std::string_view kSilent = "\u266a";  // bytes that alone are nothing to speak
+constexpr std::string_view kSilent = "\u266a\u4f60";  // bytes that alone are nothing to speak
+
+bool is_silent(std::string_view text) { return text.find_first_not_of(kSilent) == text.npos; }
 
 [[noreturn]] void stumble(const char* where) {
   throw std::runtime_error(concat("the toy model stumbled in ", where));
@@ -63,6 +65,7 @@ class ToyState : public Sequence {
   bool ready() const override {
     const size_t at = begin_ + step();
     if (at < text_.size() && text_[at] == kReady) stumble("ready()");
+    if (open_ && is_silent(text_)) return false;
     // The byte after this step must have arrived: advance() needs it to see whether the text ends.
     return !open_ || begin_ + (step() + 1) / options_.steps_per_byte < text_.size();
   }
@@ -101,7 +104,7 @@ class ToyState : public Sequence {
     if (text.find(kAppend) != std::string_view::npos) stumble("append_text()");
     text_ += text;
     open_ = open_ && !last;
-    return ok_status();
+    return last && is_silent(text_) ? nothing_to_say() : ok_status();
   }
 
   size_t step() const { return codes_.size() / 2; }
@@ -366,9 +369,7 @@ class ToyPipeline : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (request.say.text.find_first_not_of(kSilent) == std::string::npos && !request.say.open) {
-      return nothing_to_say();
-    }
+    if (is_silent(request.say.text) && !request.say.open) return nothing_to_say();
     return Opened(std::make_unique<ToyState>(request, options_));
   }
   const VoiceEncoder* voice_encoder() const override {

@@ -112,6 +112,8 @@ class CartesiaDialect : public Dialect {
     } else if (event.kind == SpeechEvent::kFinished) {
       open_.erase(at);
       done(event.context, out);
+    } else if (event.kind == SpeechEvent::kUnspoken) {
+      fail(event.context, event.error, out, false);
     } else if (event.kind == SpeechEvent::kFailed) {
       open_.erase(at);
       fail(event.context, event.error, out);

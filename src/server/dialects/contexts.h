@@ -37,7 +37,8 @@ class SpeechContexts {
   SpeechContexts(const SpeechContexts&) = delete;
   SpeechContexts& operator=(const SpeechContexts&) = delete;
 
-  // Execute the actions of a dialect. next() reports faults as kFailed.
+  // Execute the actions of a dialect. next() reports faults as kFailed, and text without speech as
+  // kUnspoken.
   void open(const std::string& name, ContextOptions options);
   /// Opens a context for predicted text. The engine speaks at most `ahead_s` seconds of the text in
   /// the background. Until release(), next() returns only a kFailed event for the context.

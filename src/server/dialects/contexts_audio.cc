@@ -3,11 +3,23 @@
 #include <utility>
 
 #include "server/dialects/contexts.h"
+#include "text/silent_text.h"
 
 namespace syrinx {
 namespace {
 
 constexpr double kPieceS = 0.4;
+
+/// Ends the text of a context up to a flush or the end. Returns `end`; if nothing of the text was
+/// spoken, returns kUnspoken and puts `end` before the other events.
+SpeechEvent end_of_text(SpeechContext& context, SpeechEvent::Kind end,
+                        std::deque<SpeechEvent>& events) {
+  SpeechEvent event{.kind = end, .context = context.name};
+  std::optional<ApiError> unspoken = context.end_text();
+  if (!unspoken) return event;
+  events.push_front(std::move(event));
+  return {.kind = SpeechEvent::kUnspoken, .context = context.name, .error = std::move(*unspoken)};
+}
 
 }  // namespace
 
@@ -37,13 +49,10 @@ std::optional<SpeechEvent> SpeechContexts::next_of(SpeechContext& context) {
     }
     if (first.queue) return audio_of(context, first);
     if (!first.closed) return {};
-    const bool flushes = first.flushes;
-    context.text_bytes -= std::min(context.text_bytes, first.bytes());
-    context.utterances.pop_front();
-    if (flushes) return SpeechEvent{.kind = SpeechEvent::kFlushed, .context = context.name};
+    if (context.drop_first()) return end_of_text(context, SpeechEvent::kFlushed, events_);
   }
   if (!context.finishing) return {};
-  SpeechEvent event{.kind = SpeechEvent::kFinished, .context = context.name};
+  SpeechEvent event = end_of_text(context, SpeechEvent::kFinished, events_);
   forget(event.context);
   return event;
 }
@@ -55,8 +64,15 @@ std::optional<SpeechEvent> SpeechContexts::audio_of(SpeechContext& context,
   samples_.clear();
   const size_t count = utterance.queue->take(samples_, static_cast<size_t>(kPieceS * rate_hz));
   if (count == 0) {
-    if (const auto outcome = utterance.queue->end()) return end_of(context, utterance, *outcome);
-    return {};
+    const auto outcome = utterance.queue->end();
+    if (!outcome) return {};
+    const bool without_sound = utterance.encoder == nullptr;
+    if (without_sound && is_nothing_to_say(outcome->error)) {
+      context.unspoken = to_api_error(outcome->error);
+      if (context.drop_first()) return end_of_text(context, SpeechEvent::kFlushed, events_);
+      return next_of(context);
+    }
+    return end_of(context, utterance, *outcome);
   }
   taken_.emplace_back(utterance.queue, count);
   utterance.audio_s += static_cast<double>(count) / rate_hz;
@@ -69,6 +85,7 @@ std::optional<SpeechEvent> SpeechContexts::audio_of(SpeechContext& context,
       return {};
     }
     utterance.encoder = encoder.take();
+    context.heard = true;
   }
   utterance.encoder->encode(samples_, audio.bytes);
   audio.rate_hz = utterance.encoder->rate_hz();
@@ -109,11 +126,11 @@ SpeechEvent SpeechContexts::end_of(SpeechContext& context, SpokenUtterance& utte
     utterance.encoder->flush(rest.bytes);
     rest.rate_hz = utterance.encoder->rate_hz();
   }
-  const bool flushes = utterance.flushes;
   context.drop(1);  // if the utterance reached its length bound, its request still runs
-  context.text_bytes -= std::min(context.text_bytes, utterance.bytes());
-  context.utterances.pop_front();
-  if (flushes) events_.push_front({.kind = SpeechEvent::kFlushed, .context = name});
+  if (context.drop_first()) {
+    SpeechEvent flushed = end_of_text(context, SpeechEvent::kFlushed, events_);
+    events_.push_front(std::move(flushed));
+  }
   events_.push_front(std::move(spoken));
   if (phones) events_.push_front(std::move(*phones));
   if (!rest.bytes.empty()) events_.push_front(std::move(rest));

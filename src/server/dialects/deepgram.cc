@@ -57,6 +57,8 @@ class DeepgramDialect : public Dialect {
       send({{"type", "Flushed"}, {"sequence_id", sequence_++}}, out);
     } else if (event.kind == SpeechEvent::kFinished) {
       out.push_back(CloseConnection{1000});
+    } else if (event.kind == SpeechEvent::kUnspoken) {
+      warn(event.error.message, event.error.code, out);
     } else if (event.kind == SpeechEvent::kFailed) {
       send({{"type", "Error"}, {"description", event.error.message}, {"code", event.error.code}},
            out);
@@ -79,7 +81,7 @@ class DeepgramDialect : public Dialect {
   static void send(const JsonOut& json, Actions& out) {
     out.push_back(SendMessage{dump_json(json)});
   }
-  static void warn(const char* text, const char* code, Actions& out) {
+  static void warn(const std::string& text, const std::string& code, Actions& out) {
     send({{"type", "Warning"}, {"description", text}, {"code", code}}, out);
   }
 

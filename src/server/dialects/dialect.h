@@ -90,6 +90,7 @@ struct SpeechEvent {
     kPhones,    ///< `words` has the phones, if requested; directly before kSpoken
     kSpoken,    ///< an utterance has ended
     kFlushed,   ///< everything up to a flush has been sent
+    kUnspoken,  ///< the text since the last flush is left out; `error` says why it has no speech
     kFinished,  ///< the context has ended, all its audio was sent
     kFailed,    ///< the context has ended; `error` has the reason
   };

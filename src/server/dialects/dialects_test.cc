@@ -537,6 +537,26 @@ TEST(WsDialects, SglangRefusesWhatIsOutOfOrder) {
   EXPECT_TRUE(contains(receive(*d, R"({"type":"turn.start","turn_id":"z"})", true), "text frame"));
 }
 
+TEST(WsDialects, TextWithoutSpeechDoesNotCloseTheConnection) {
+  const SpeechEvent mute = {.kind = SpeechEvent::kUnspoken,
+                            .context = "c",
+                            .error = bad_field("input", "nothing to speak")};
+  const std::string kTurns = "/v1/audio/speech/realtime";  // a turn reports all errors at its end
+  for (const std::string& path : std::vector<std::string>{
+           "/v1/audio/speech/stream", kTurns, "/v1/speak", "/tts/websocket",
+           "/v1/text-to-speech/low/stream-input", "/v1/text-to-speech/low/multi-stream-input"}) {
+    const auto d = dialect_at(path);
+    receive(*d, R"({"type":"session.config"})");
+    receive(*d,
+            R"({"type":"turn.start","turn_id":"c","context_id":"c","transcript":"x","text":"x"})");
+    std::string said = happen(*d, mute);
+    EXPECT_FALSE(contains(said, "close 10")) << path << said;
+    if (path == kTurns) said += happen(*d, {SpeechEvent::kFinished, "c"});
+    EXPECT_TRUE(contains(said, "nothing to speak")) << path << said;
+    EXPECT_TRUE(contains(said, "invalid_value")) << path << said;
+  }
+}
+
 TEST(WsFields, ReadsWhatItShould) {
   const Query query("a=1&b=%20x%zz&c&=d&a=2&e=1+1");
   EXPECT_EQ(query.find("a"), "1");

@@ -16,6 +16,7 @@ namespace syrinx {
 namespace {
 
 constexpr int kMaxElevenLabsContexts = 5;
+constexpr int kRefused = 1008;  // the WebSocket's code for a fault of the client
 
 /// Returns the times of characters, from origin_s on. Leading white space of an utterance has no
 /// time and is left out.
@@ -78,8 +79,12 @@ class ElevenLabsDialect : public Dialect {
       open_.erase(event.context);
       final(event.context, out);
       if (ending_ && open_.empty()) out.push_back(CloseConnection{1000});
+    } else if (event.kind == SpeechEvent::kUnspoken) {
+      JsonOut json = error_of(event.error.message, event.error.code, kRefused);
+      if (multi_) json["contextId"] = event.context;
+      out.push_back(SendMessage{dump_json(json)});
     } else if (event.kind == SpeechEvent::kFailed) {
-      fail(event.error.message, event.error.code, out, event.error.status >= 500 ? 1011 : 1008);
+      fail(event.error.message, event.error.code, out, event.error.status >= 500 ? 1011 : kRefused);
     }
   }
 
@@ -155,10 +160,13 @@ class ElevenLabsDialect : public Dialect {
     out.push_back(SendMessage{dump_json(json)});
   }
 
+  static JsonOut error_of(const std::string& text, const std::string& code, int close) {
+    return {{"message", text}, {"error", code}, {"code", close}};
+  }
+
   static void fail(const std::string& text, const std::string& code, Actions& out,
-                   int close = 1008) {
-    const JsonOut json = {{"message", text}, {"error", code}, {"code", close}};
-    out.push_back(SendMessage{dump_json(json)});
+                   int close = kRefused) {
+    out.push_back(SendMessage{dump_json(error_of(text, code, close))});
     out.push_back(CloseConnection{close, text});
   }
 

@@ -68,6 +68,8 @@ class NativeDialect : public Dialect {
         return;
       case SpeechEvent::kSpoken:
         return spoken(event, out);
+      case SpeechEvent::kUnspoken:
+        return say_error(event.error.message, out, event.error.code);
       case SpeechEvent::kFlushed:
         return end_flush(out);
       case SpeechEvent::kFailed:

@@ -65,7 +65,11 @@ class SglangDialect : public Dialect {
         return;
       case SpeechEvent::kFinished:
         if (turn_->chunks > 0) return commit(out);
-        return fail(bad_field("text", "The turn has no words to speak."), out);
+        return fail(turn_->unspoken.value_or(bad_field("text", "The turn has no words to speak.")),
+                    out);
+      case SpeechEvent::kUnspoken:
+        turn_->unspoken = event.error;
+        return;
       case SpeechEvent::kFailed:
         return fail(event.error, out);
       default:
@@ -92,6 +96,7 @@ class SglangDialect : public Dialect {
     size_t chunks = 0, bytes = 0;
     std::string text = {}, reason = "stop";
     std::vector<int32_t> codes = {};
+    std::optional<ApiError> unspoken = {};  // the error of kUnspoken
   };
 
   void configure(const JsonIn& message, Actions& out) {

@@ -2,19 +2,11 @@
 
 #include <algorithm>
 
-#include "text/unicode.h"
-#include "text/utf8.h"
+#include "text/silent_text.h"
 
 namespace syrinx {
 
-bool speakable(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const CodePoint point = utf8_at(text, at);
-    if (is_word(point.value)) return true;
-    at += point.size;
-  }
-  return false;
-}
+bool speakable(std::string_view text) { return content_of(text) == TextContent::kWords; }
 
 std::vector<SsmlStream::Piece> SpeechContext::pieces_of(std::string_view text) {
   text_bytes += text.size();
@@ -41,6 +33,20 @@ void SpeechContext::drop(size_t most) {
     if (utterance.queue) utterance.queue->detach();
     if (utterance.id) options.backend->cancel(*utterance.id);
   }
+}
+
+bool SpeechContext::drop_first() {
+  const SpokenUtterance& first = utterances.front();
+  const bool flushes = first.flushes;
+  text_bytes -= std::min(text_bytes, first.bytes());
+  utterances.pop_front();
+  return flushes;
+}
+
+std::optional<ApiError> SpeechContext::end_text() {
+  std::optional<ApiError> error = std::exchange(unspoken, {});
+  if (std::exchange(heard, false)) error.reset();
+  return error;
 }
 
 bool SpeechContext::silent() const {

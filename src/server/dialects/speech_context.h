@@ -22,8 +22,8 @@
 
 namespace syrinx {
 
-/// Returns whether the text has a letter or a digit. Text with only marks and white space is
-/// skipped, not refused: language models often leave such text between two flushes.
+/// Returns whether the text has words. Text with only signs and white space is skipped, not
+/// refused: language models often leave such text between two flushes.
 bool speakable(std::string_view text);
 
 /// One request to the engine: text, and its audio.
@@ -57,6 +57,9 @@ struct SpeechContext {
   SsmlStream ssml{};
   std::deque<SpokenUtterance> utterances;
   size_t text_bytes = 0;  ///< bytes of the utterances that are not finished
+  bool heard = false;     ///< text since the last flush had audio
+  /// The error of an utterance without speech since the last flush.
+  std::optional<ApiError> unspoken = {};
 
   const PipelineInfo& info() const { return options.backend->info(); }
   /// Splits text without surrogate halves into plain pieces and pieces of SSML.
@@ -67,6 +70,10 @@ struct SpeechContext {
   void append(const std::vector<SentenceStream::Item>& items);
   /// Cancels the first `most` utterances; they stay in the list.
   void drop(size_t most = SIZE_MAX);
+  /// Removes the first utterance. Returns whether it ends with a flush.
+  bool drop_first();
+  /// Ends the text up to a flush or the end. Returns its error if nothing of it was spoken.
+  std::optional<ApiError> end_text();
   /// Returns whether no utterance is spoken or waiting.
   bool silent() const;
 

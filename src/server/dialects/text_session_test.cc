@@ -97,6 +97,50 @@ TEST_F(WsSessionTest, TokensGoIntoOneOpenRequest) {
   EXPECT_EQ(backend_->texts(), Texts({" Hello you.", "Again."}));
 }
 
+TEST_F(WsSessionTest, TextWithoutSpeechIsReportedAndTheStreamGoesOn) {
+  for (const LateText late : {LateText::kToken, LateText::kSentence, LateText::kNone}) {
+    start(late);
+    audio_until("Metadata");
+    say("mute");
+    send(R"({"type":"Flush"})");
+    say("Hello.");
+    send(R"({"type":"Flush"})");
+    EXPECT_TRUE(
+        next().starts_with(R"({"type":"Warning","description":"the text contains nothing)"));
+    EXPECT_TRUE(next().starts_with(R"({"type":"Flushed")"));
+    EXPECT_EQ(audio_until("Flushed"), 8 * 1920 * 2u);
+    send(R"({"type":"Close"})");
+    EXPECT_EQ(next(), "");
+    ASSERT_TRUE(session_->closing());
+    EXPECT_EQ(session_->closing()->code, 1000);
+  }
+}
+
+/// As in one request of the same text: no error, because the other sentences are spoken.
+TEST_F(WsSessionTest, ASentenceWithoutSpeechIsLeftOutBetweenOthers) {
+  start(LateText::kNone);
+  audio_until("Metadata");
+  say("Hello there. mute is this. Bye now. mute too. ");
+  send(R"({"type":"Flush"})");
+  std::string frame;
+  while ((frame = next()) == "binary") {
+  }
+  EXPECT_TRUE(frame.starts_with(R"({"type":"Flushed")")) << frame;
+  EXPECT_EQ(backend_->texts().size(), 4u);
+}
+
+TEST_F(WsSessionTest, AContextWithoutSpeechIsReportedAndDone) {
+  start(LateText::kToken, "/tts/websocket");
+  send(R"({"context_id":"a","transcript":"mute"})");
+  ASSERT_TRUE(backend_->wait_idle(10));
+  const SendMessage* error = session_->next(now_s());  // no further wake() will come
+  ASSERT_NE(error, nullptr);
+  EXPECT_TRUE(error->bytes.starts_with(
+      R"({"type":"error","context_id":"a","status_code":400,"done":false)"))
+      << error->bytes;
+  EXPECT_TRUE(next().starts_with(R"({"type":"done")"));
+}
+
 TEST_F(WsSessionTest, TurnsOfSglangAreAConversation) {
   start(LateText::kToken, "/v1/audio/speech/realtime");
   send(R"({"type":"session.config","session":{"seed":3}})");

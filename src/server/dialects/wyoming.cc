@@ -136,6 +136,8 @@ class WyomingDialect : public Dialect {
         out.push_back(SendMessage{wyoming_event("synthesize-stopped", JsonOut::object())});
       }
       speaking_ = streaming_ = started_ = false;
+    } else if (event.kind == SpeechEvent::kUnspoken) {
+      say_error(event.error.message, event.error.code, out);
     } else if (event.kind == SpeechEvent::kFailed) {
       fail(event.error.message, event.error.code, out);
     }
@@ -330,9 +332,13 @@ class WyomingDialect : public Dialect {
   }
 
   /// Ends the connection without an audio-stop, so that the audio does not seem complete.
+  static void say_error(const std::string& text, const std::string& code, Actions& out) {
+    out.push_back(SendMessage{wyoming_event("error", {{"text", text}, {"code", code}})});
+  }
+
   void fail(const std::string& text, const std::string& code, Actions& out) {
     if (std::exchange(failed_, true)) return;
-    out.push_back(SendMessage{wyoming_event("error", {{"text", text}, {"code", code}})});
+    say_error(text, code, out);
     out.push_back(CloseConnection{1008, text});
   }
 

@@ -167,7 +167,7 @@ Reply metrics_reply(const ServerView& server) {
     reply.body += concat("# HELP vllm:", name, " ", help, "\n# TYPE vllm:", name,
                          " gauge\nvllm:", name, " ", value, "\n");
   };
-  known("num_requests_running", "Running requests of all models.", load.running);
+  known("num_requests_running", "Requests of all models that have a seat.", load.running);
   known("num_requests_waiting", "Requests in the queues of all models.", load.waiting);
   known("kv_cache_usage_perc", "Share of the KV pages in use, from 0 to 1.", load.cache_used);
   return reply;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/toy/toy.h"
+#include "text/segment_queue.h"
 
 namespace syrinx {
 namespace {
@@ -107,6 +108,7 @@ Result<RequestId> FakeBackend::submit(const SpeechRequest& request, std::shared_
   running.want_s = 0.1 * static_cast<double>(request.say.text.size());
   if (request.say.text.starts_with("endless")) running.want_s = 1e9;
   if (request.say.text == "silent" || request.say.text == "fail early") running.want_s = 0;
+  if (request.say.text.starts_with("mute")) running.want_s = 0;
   if (request.say.text == "fail late") running.want_s = 0.4;
   texts_.push_back(request.say.text);
   threads_.emplace_back([this, id, request, sink = std::move(sink)] { run(id, request, *sink); });
@@ -147,6 +149,10 @@ void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
   if (request.say.text.starts_with("fail")) {
     outcome.reason = FinishReason::kError;
     outcome.error = {ErrorCode::kInternal, "a secret of the inside"};
+  }
+  if (request.say.text.starts_with("mute")) {
+    outcome.reason = FinishReason::kError;
+    outcome.error = nothing_to_say();
   }
   end(id, sink, outcome);
 }

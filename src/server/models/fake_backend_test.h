@@ -4,6 +4,7 @@
 //   "fail early"  kError before any audio        "fail late"  kError after 0.4 s of audio
 //   "warn..."     a warning before the audio
 //   "silent"      ends without audio             "endless"    audio until it is cancelled
+//   "mute..."     kError of nothing_to_say(), once the text has ended
 //   other texts: 0.1 s of audio per byte of text, late text included.
 // If info() says that the model reports word times, the sink also receives those of the first text.
 // A request with a kept stream also sends the codes n, 7 for frame n.

@@ -113,8 +113,9 @@ struct AnswerNews {
   std::vector<int32_t> ids = {};  ///< see Sink::answer_ids()
   /// words of `text`, each with its time in the answer in seconds
   std::vector<std::pair<std::string, double>> words = {};
-  std::optional<Outcome> outcome = {};  ///< set at the end
-  std::optional<ApiError> error = {};   ///< set at the end if the answer has failed
+  std::optional<ApiError> unspoken = {};  ///< why nothing of the text has speech
+  std::optional<Outcome> outcome = {};    ///< set at the end
+  std::optional<ApiError> error = {};     ///< set at the end if the answer has failed
 
   bool ends() const { return outcome || error; }
 };

@@ -393,6 +393,9 @@ bool RealtimeTalk::pump_voice() {
     case SpeechEvent::kSpoken:
       answer.spoken_s += event->audio_s;
       return true;
+    case SpeechEvent::kUnspoken:
+      news.unspoken = std::move(event->error);
+      break;
     case SpeechEvent::kFinished:
       news.outcome = answer.outcome;
       break;

@@ -100,6 +100,17 @@ TEST(RealtimeTalk, ARecogniserThatHearsTheEndEndsTheTurn) {
   }
 }
 
+TEST(RealtimeTalk, AVoiceThatCannotSpeakTheAnswerIsReported) {
+  const auto writer = std::make_shared<FakeWriter>();
+  writer->say({"mute"});
+  RealtimeCaller caller(writer, std::make_shared<FakeBackend>());
+  caller.send(user_says("Hi"));
+  caller.send(respond());
+  EXPECT_TRUE(caller.wait([&] { return caller.count("response.done") == 1; }));
+  EXPECT_EQ(caller.count("error"), 1);
+  EXPECT_EQ(caller.events.back()["response"]["status"], "completed");
+}
+
 TEST(RealtimeTalk, NothingCannotBeAnswered) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
   caller.send(respond());

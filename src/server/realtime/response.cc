@@ -92,6 +92,7 @@ bool RealtimeResponse::write(const AnswerNews& news, Conversation& session, Real
       continue_message(news, item->parts.front(), out);
     }
     calls_.insert(calls_.end(), news.calls.begin(), news.calls.end());
+    if (news.unspoken) out.send_error(*news.unspoken, "");
     if (!news.ends()) return false;
     if (news.error) {
       status = "failed";

@@ -229,6 +229,18 @@ TEST(RealtimeResponse, TruncatedWhileItIsSpoken) {
   EXPECT_EQ(peer.end()[1]["transcript"], "One");
 }
 
+/// What the answer has beside speech, such as its text, is not lost.
+TEST(RealtimeResponse, AnAnswerThatCannotBeSpokenIsReportedAndComplete) {
+  RealtimePeer peer;
+  peer.send(user_says("Hi"));
+  peer.send(respond());
+  peer.answer({.text = "We"});
+  const auto events = peer.answer({.unspoken = ApiError{.message = "mute", .code = "silent"}});
+  EXPECT_EQ(kinds_of(events), "error:\"silent\"");
+  peer.answer({.outcome = Outcome{}});
+  EXPECT_EQ(peer.events.back()["response"]["status"], "completed");
+}
+
 TEST(RealtimeResponse, FailuresAreReported) {
   RealtimePeer peer;
   peer.send(user_says("Hi"));

@@ -120,6 +120,16 @@ TEST(Piper, LateTextIsSpokenAsIfItHadBeenThere) {
   EXPECT_EQ(sink->samples(), want.samples);
 }
 
+TEST(Piper, LateTextThatNeverComesIsRefused) {
+  SpeechRequest request = small_request("");
+  request.say.open = true;
+  const auto state = open_only(*small_voice("one_speaker"), request);
+  EXPECT_TRUE(state->append_text(" ", false).ok());
+  const Status nothing = state->append_text(" ", true);
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().param, "input");
+}
+
 TEST(Piper, SpeedSeedAndNoiseChangeWhatIsHeard) {
   Engine engine(small_voice("one_speaker"), options_with(1));
   const Heard plain = hear(engine, small_request());
