@@ -1,6 +1,8 @@
 #include "predict/turn.h"
 
+#include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -176,6 +178,10 @@ void Turn::read(int round, std::string_view piece) {
       meet_sentence();
     }
   }
+  if (!first_ && may_speak()) {
+    first_ = drafting_.written();
+    meet_sentence();
+  }
   if (first_) give_text();
   if (drafting_.enough()) stop_reading();
   draft_on();
@@ -203,8 +209,19 @@ void Turn::end_reading(int round, const Outcome& outcome) {
   end_if_over();
 }
 
-/// Runs when the first sentence of the answer or a draft is complete. Speaks it, or uses the voice
-/// that has already spoken it.
+/// Returns whether a new voice can begin with the words so far: it takes words, and the answer does
+/// not begin like the sentence that was spoken ahead.
+bool Turn::may_speak() const {
+  if (!asked_ || speaker_->info().speech.late_text != LateText::kToken) return false;
+  const std::string_view answer = drafting_.written();
+  if (content_of(answer) != TextContent::kWords) return false;
+  if (!spoken_) return true;
+  const size_t both = std::min(answer.size(), spoken_->text.size());
+  return answer.substr(0, both) != std::string_view(spoken_->text).substr(0, both);
+}
+
+/// Runs when the first sentence of the answer or a draft is complete, or when a voice may begin
+/// with its first words. Speaks this text, or uses the voice that has already spoken it.
 void Turn::meet_sentence() {
   const bool known = spoken_ && spoken_->text == *first_;
   if (!known) {

@@ -5,7 +5,8 @@
 // right costs one step. The draft's first sentence is spoken ahead, but not yet sent to the client.
 // When the question has ended, the answer is written as without drafts, token for token, unless a
 // rule other than greedy keeps more of the draft. If it begins with the spoken sentence, the client
-// receives this speech at once.
+// receives this speech at once. Otherwise a voice that takes words (LateText::kToken) begins with
+// the first ones, other voices with the first sentence.
 //
 // Any thread may call these functions; no call blocks. Drafts are background requests, so that
 // other requests do not miss their deadlines.
@@ -111,6 +112,7 @@ class Turn : public std::enable_shared_from_this<Turn> {
   TurnCounts counts() const;
   void read(int round, std::string_view piece);
   void end_reading(int round, const Outcome& outcome);
+  bool may_speak() const;
   void meet_sentence();
   void give_text();
   void hear_audio(int number, std::span<const float> samples);
@@ -132,7 +134,8 @@ class Turn : public std::enable_shared_from_this<Turn> {
   std::optional<Chat> next_;  // known part of the question, until a round drafts for it
   Drafting drafting_;
   SentenceStream sentences_;
-  std::optional<std::string> first_;  // first sentence of this round's answer
+  // First sentence of this round's answer, or the words with which the voice began.
+  std::optional<std::string> first_;
   std::unique_ptr<Spoken> spoken_;
   int voices_ = 0;
   bool asked_ = false, written_ = false, over_ = false;

@@ -59,6 +59,25 @@ class Listener : public Audience {
   std::condition_variable changed_;
 };
 
+/// Passes requests on, and notes the text with which each began.
+class NotedSpeaker : public Service {
+ public:
+  explicit NotedSpeaker(Service& speaker) : speaker_(speaker) {}
+  const PipelineInfo& info() const override { return speaker_.info(); }
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
+    begun_.push_back(request.say.text);
+    return speaker_.submit(request, std::move(sink));
+  }
+  void cancel(RequestId id) override { speaker_.cancel(id); }
+  void append_text(RequestId id, std::string text, bool last) override {
+    speaker_.append_text(id, std::move(text), last);
+  }
+  std::vector<std::string> begun_;
+
+ private:
+  Service& speaker_;
+};
+
 class TurnTest : public testing::Test {
  protected:
   static TurnOptions options(bool predict) {
@@ -232,6 +251,21 @@ TEST_F(TurnTest, WithoutPredictionOnlyAnswers) {
   ear->wait();
   EXPECT_EQ(ear->counts_.drafts, 0);
   EXPECT_EQ(ear->text_, answer("Hello, who is there?")->text_);
+}
+
+TEST_F(TurnTest, AVoiceThatTakesWordsBeginsWithTheFirstOnes) {
+  const std::string question = "What is the time?";
+  ASSERT_EQ(speaker_->info().speech.late_text, LateText::kToken);
+  NotedSpeaker speaker(*speaker_);
+  TurnOptions asked = options(false);
+  asked.sentence.max_chars = 100'000;  // the first sentence ends with the answer
+  const auto ear = std::make_shared<Listener>();
+  Turn::begin(*writer_, speaker, asked, ear)->ask(said(question));
+  ear->wait();
+  ASSERT_EQ(speaker.begun_.size(), 1u);
+  EXPECT_LT(speaker.begun_[0].size(), ear->text_.size() / 2);
+  EXPECT_TRUE(ear->text_.starts_with(speaker.begun_[0]));
+  EXPECT_GT(ear->samples_.size(), 1000u);
 }
 
 TEST_F(TurnTest, AnAnswerWithoutWordsIsNotSpoken) {
