@@ -4,9 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/cpu_features.h"
 #include "kernels/cuda/kernels.h"
-#include "kernels/sample_impl.h"
 
 namespace syrinx {
 namespace {
@@ -34,8 +32,9 @@ void limit_row(const IdLimits& limits, std::span<float> logits) {
 double log_sum(std::span<const float> x) {
   const float top = *std::ranges::max_element(x);
   if (!(top > kNever)) return kNever;
-  const auto exp_sum = cpu_features().simd() ? &simd::exp_sum : &ref::exp_sum;
-  return top + std::log(exp_sum(x.data(), std::ssize(x), top));
+  double sum = 0;
+  for (const float v : x) sum += std::exp(static_cast<double>(v - top));
+  return top + std::log(sum);
 }
 
 void limit_ids(StepContext& ctx, const View& logits, std::span<const IdLimits> rows) {
@@ -60,8 +59,11 @@ void log_probabilities(StepContext& ctx, const View& logits, const View& ids, in
   for (int64_t i = 0; i < logits.shape[0]; ++i) {
     const std::span<const float> row(logits.f32() + i * vocabulary,
                                      static_cast<size_t>(vocabulary));
+    const float top = *std::ranges::max_element(row);
+    double sum = 0;
+    for (const float l : row) sum += std::exp(static_cast<double>(l) - top);
     const float drawn = row[static_cast<size_t>(ids.i32()[i * ids.shape[1] + column])];
-    out.f32()[i] = static_cast<float>(drawn - log_sum(row));
+    out.f32()[i] = static_cast<float>(drawn - top - std::log(sum));
   }
 }
 
