@@ -139,6 +139,14 @@ TEST(Turns, AVoiceThatCannotSpeakTheAnswerIsReportedAndTheTurnEndsWell) {
   EXPECT_EQ(scene.ear->mute, nothing_to_say().message);
 }
 
+TEST(Turns, AnEmptyAnswerAsksForNoVoice) {
+  Scene scene({});
+  scene.ask("Who");
+  scene.writer->write(0, "", true);
+  EXPECT_TRUE(scene.speaker->asked.empty());
+  EXPECT_TRUE(scene.ear->over);
+}
+
 TEST(DraftRules, OnlyDraftsAreGivenTheHint) {
   Scene scene({.hint = "(cut \"off\")."});
   scene.hear("Who");
@@ -182,6 +190,34 @@ TEST(VoiceAhead, IsHeardFromItsBeginningAndOnce) {
   EXPECT_TRUE(scene.ear->over);
   EXPECT_TRUE(scene.ear->counts.ready);
   scene.turn->cancel();  // too late, so without effect
+}
+
+TEST(VoiceAhead, WaitsForAnAnswerThatBeginsLikeItsSentence) {
+  Scene scene({});
+  scene.hear("Who");
+  scene.writer->write(0, "I am here. And");
+  scene.ask("Who is it?");
+  scene.writer->write(1, "I am");
+  scene.writer->write(1, " here.");
+  EXPECT_EQ(scene.speaker->asked.size(), 1u);
+  scene.writer->write(1, " And");
+  EXPECT_EQ(scene.speaker->asked.size(), 1u);
+  EXPECT_EQ(scene.speaker->hurried, std::vector<RequestId>{1});
+}
+
+TEST(VoiceAhead, AnotherAnswerIsSpokenFromItsFirstWords) {
+  Scene scene({});
+  scene.hear("Who");
+  scene.writer->write(0, "I am here. And");
+  scene.ask("Who is it?");
+  scene.writer->write(1, "I ");
+  EXPECT_EQ(scene.speaker->asked.size(), 1u);
+  scene.writer->write(1, "was");
+  ASSERT_EQ(scene.speaker->asked.size(), 2u);
+  EXPECT_EQ(scene.speaker->cancelled, std::vector<RequestId>{1});
+  EXPECT_EQ(scene.speaker->asked[1].say.text, "I was");
+  scene.writer->write(1, " there.", true);
+  EXPECT_EQ(scene.speaker->late, " there.");
 }
 
 /// When a round has written its first sentence, the next round begins with the newest question.

@@ -1,8 +1,6 @@
 #include "predict/turn.h"
 
-#include <algorithm>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -213,11 +211,9 @@ void Turn::end_reading(int round, const Outcome& outcome) {
 /// not begin like the sentence that was spoken ahead.
 bool Turn::may_speak() const {
   if (!asked_ || speaker_->info().speech.late_text != LateText::kToken) return false;
-  const std::string_view answer = drafting_.written();
+  const std::string& answer = drafting_.written();
   if (content_of(answer) != TextContent::kWords) return false;
-  if (!spoken_) return true;
-  const size_t both = std::min(answer.size(), spoken_->text.size());
-  return answer.substr(0, both) != std::string_view(spoken_->text).substr(0, both);
+  return !spoken_ || !spoken_->text.starts_with(answer);
 }
 
 /// Runs when the first sentence of the answer or a draft is complete, or when a voice may begin
