@@ -541,7 +541,6 @@ TEST(WsDialects, TextWithoutSpeechDoesNotCloseTheConnection) {
   const SpeechEvent mute = {.kind = SpeechEvent::kUnspoken,
                             .context = "c",
                             .error = bad_field("input", "nothing to speak")};
-  const std::string kTurns = "/v1/audio/speech/realtime";  // a turn reports all errors at its end
   for (const std::string& path : std::vector<std::string>{
            "/v1/audio/speech/stream", kTurns, "/v1/speak", "/tts/websocket",
            "/v1/text-to-speech/low/stream-input", "/v1/text-to-speech/low/multi-stream-input"}) {
@@ -551,6 +550,7 @@ TEST(WsDialects, TextWithoutSpeechDoesNotCloseTheConnection) {
             R"({"type":"turn.start","turn_id":"c","context_id":"c","transcript":"x","text":"x"})");
     std::string said = happen(*d, mute);
     EXPECT_FALSE(contains(said, "close 10")) << path << said;
+    // A turn reports all errors at its end.
     if (path == kTurns) said += happen(*d, {SpeechEvent::kFinished, "c"});
     EXPECT_TRUE(contains(said, "nothing to speak")) << path << said;
     EXPECT_TRUE(contains(said, "invalid_value")) << path << said;
