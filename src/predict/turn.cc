@@ -211,9 +211,12 @@ void Turn::end_reading(int round, const Outcome& outcome) {
 /// not begin like the sentence that was spoken ahead.
 bool Turn::may_speak() const {
   if (!asked_ || speaker_->info().speech.late_text != LateText::kToken) return false;
-  const std::string& answer = drafting_.written();
+  const std::string_view answer = drafting_.written();
   if (content_of(answer) != TextContent::kWords) return false;
-  return !spoken_ || !spoken_->text.starts_with(answer);
+  if (!spoken_) return true;
+  // More text than the sentence may be needed until the sentence's end is certain.
+  const std::string_view ahead = spoken_->text;
+  return !ahead.starts_with(answer) && !answer.starts_with(ahead);
 }
 
 /// Runs when the first sentence of the answer or a draft is complete, or when a voice may begin
