@@ -10,9 +10,9 @@
 namespace syrinx {
 
 /// Computes out[i, p] = softmax over p of (q[i] . K[p] * scale). q [N, D] f32; out [N, L] f32, both
-/// in host memory. K
-/// are the keys of `kv_head` at positions [0, L), stored in `pages` in order, 32 per page. The bits
-/// of a row depend only on that row and the keys. Supports caches of f32, f16 and i8.
+/// in host memory. K are the keys of `kv_head` at positions [0, L), stored in `pages` in order, 32
+/// per page. A row of `out` depends only on its row of q and on the keys. The cache stores numbers
+/// of type f32, f16 or i8; another type is an internal error.
 void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int layer, int kv_head,
                        std::span<const int32_t> pages, float scale, const View& out);
 

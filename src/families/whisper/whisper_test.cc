@@ -117,7 +117,7 @@ double encoder_off(const std::string& dir, WeightType type, std::span<const floa
   return rms_off(rows(type), rows(WeightType::kF32));
 }
 
-/// Even with 8-bit weights, the encoder's queries, keys and values have 16 bits.
+/// Even with 8-bit weights, the encoder's products for queries, keys and values have 16 bits.
 TEST_P(WhisperParity, TheEncoderInEightBitsStaysClose) {
   for (const auto& [type, bound] : {std::pair{WeightType::kBF16, 0.004},
                                     {WeightType::kQ8, 0.006},

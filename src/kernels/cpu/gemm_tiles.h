@@ -15,8 +15,9 @@ constexpr int kPanel = 16, kGroup = 64;
 /// prefetches a part of the next block, which spreads the memory traffic.
 enum class Ahead { kStream, kShare };
 
-/// For kShare: `at` is where the tile begins to prefetch, `step` is the number of bytes that it
-/// prefetches per value of k. For kStream with 4 bits: `step` is the prefetch distance in bytes.
+/// For kShare: `at` is where the tile begins to prefetch in its first panel, and at the same place
+/// in the others; `step` is the number of bytes of a panel that it prefetches per value of k. For
+/// kStream with 4 bits: `step` is the prefetch distance in bytes.
 struct AheadShare {
   const char* at;
   int64_t step;

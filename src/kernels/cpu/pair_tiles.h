@@ -7,9 +7,10 @@
 
 namespace syrinx::cpu {
 
-/// Computes M rows and 16 N columns, of which the last vector has only the lanes of `mask`. T has:
-/// V (16 sums), which `sums` and `bits` convert from and to whole vectors; `pairs` (loads 16 pairs
-/// of B); `add` (adds the products of a pair to N vectors of M rows).
+/// Computes M rows and 16 N columns of C, of which the last vector has only the lanes of `mask`.
+/// T defines the arithmetic: `V` is a vector of 16 sums of C. `sums` makes a V from 512 bits of
+/// memory, and `bits` is its inverse. `pairs` loads 16 pairs of B. `add` multiplies one pair of
+/// each of M rows of A by N vectors of pairs, and adds the products to M x N vectors of sums.
 template <typename T, int M, int N>
 [[gnu::noinline]] void pair_tile(const PairProduct<typename T::Number>& p, int64_t row,
                                  int64_t column, __mmask16 mask) {
