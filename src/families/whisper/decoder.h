@@ -20,7 +20,12 @@ class WhisperDecoder : public NetworkStage {
   WhisperDecoder(const ModelConfig& config, std::span<const AlignmentHead> heads,
                  const Weights& weights, WeightType type);
 
-  void move_to(Device device) { place_.move(device, table_, positions_, blocks_, final_, head_); }
+  void move_to(Device device) {
+    place_.move(device, table_, positions_, blocks_, final_, head_);
+    // A GPU's attention does not support bounds of positions with 8-bit caches.
+    if (device == Device::kCuda && traits_.kv[0].dtype == DType::kI8)
+      traits_.kv[0].dtype = DType::kF16;
+  }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits to out [E, V], and applies each sequence's rules (DecoderText::limits).
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,

@@ -151,7 +151,7 @@ TEST_P(TranscribesOnGpu, AsOnTheCpu) {
 
 TEST_P(TranscribesOnGpu, TheSameAloneAndInACrowd) {
   const int length = 16000;
-  for (const WeightType weights : {WeightType::kF32, WeightType::kBF16}) {
+  for (const WeightType weights : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
     const whisper::Heard alone = heard(kGpu, {length}, weights)[0]->heard;
     const auto crowd = heard(kGpu, {length, length / 2, length}, weights);
     for (const size_t i : {0, 2}) {
