@@ -16,12 +16,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/line/help.h"
+#include "cli/line/interrupt.h"
 #include "cli/line/load_line.h"
 #include "cli/line/progress_line.h"
 #include "cli/line/stop_signal.h"
 #include "cli/speak/audio_file.h"
 #include "cli/speak/subtitles.h"
 #include "cli/speak/text_input.h"
+#include "cli/talk/microphone.h"
 #include "tensor/device_health.h"
 
 namespace syrinx {
@@ -41,6 +43,44 @@ TEST(AudioFile, HeaderIsPutRightAtTheEnd) {
   file.finish();
   EXPECT_EQ(read(path), wav_header(24000, 15) + std::string(30, '\0'));
   std::remove(path.c_str());
+}
+
+/// A signal between the last check() of one guard and the next guard is not lost.
+TEST(InterruptGuard, ReportsASignalThatTheLastOneMissed) {
+  {
+    const InterruptGuard missed;
+    std::raise(SIGTERM);
+  }
+  const InterruptGuard guard;
+  try {
+    guard.check();
+    FAIL() << "the signal was lost";
+  } catch (const Interrupted& interrupted) {
+    EXPECT_EQ(interrupted.signal, SIGTERM);
+  }
+  EXPECT_NO_THROW(guard.check());
+}
+
+/// A recorder that sends nothing more does not block, and ends with the microphone.
+TEST(Microphone, DoesNotWaitForItsRecorder) {
+  const double began_s = now_s();
+  {
+    Microphone microphone("head -c 700 /dev/zero; sleep 60");
+    std::vector<float> samples;
+    EXPECT_TRUE(microphone.read(samples));
+    EXPECT_EQ(samples.size(), 320u);
+    EXPECT_TRUE(microphone.read(samples));
+    EXPECT_TRUE(samples.empty());
+  }
+  EXPECT_LT(now_s() - began_s, 10);
+}
+
+TEST(Microphone, ReportsTheEndOfTheRecording) {
+  Microphone microphone("head -c 701 /dev/zero");
+  std::vector<float> samples;
+  EXPECT_TRUE(microphone.read(samples));
+  EXPECT_FALSE(microphone.read(samples));
+  EXPECT_EQ(samples.size(), 30u);
 }
 
 TEST(Help, IsBrokenBetweenWords) {

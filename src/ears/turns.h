@@ -15,6 +15,9 @@
 
 namespace syrinx {
 
+/// Pause in ms after which a recogniser may transcribe the samples before it.
+inline constexpr int kNoticedPauseMs = 100;
+
 /// The settings of turn_detection with the type server_vad.
 struct TurnRules {
   double threshold = 0.5;  ///< in [0, 1]; a higher value makes fewer frames count as voice

@@ -50,6 +50,8 @@ struct Chat {
   /// JSON schema of the answer, which is then one JSON object. Empty: any text. Refused if
   /// WritingFacts::writes_json is false.
   std::string schema = {};
+
+  bool operator==(const Chat&) const = default;
 };
 
 /// An earlier answer of the same model in a conversation, as the ids that the model generated: ids

@@ -21,16 +21,29 @@ void Drafting::begin_answer() {
   running_ = answering_ = true;
 }
 
+void Drafting::begin_answer_with_draft() {
+  Tokens text = running_ ? now_ : draft_;
+  begin_answer();
+  now_ = std::move(text);
+  alike_ = now_.text.size();
+  count_held();
+}
+
 void Drafting::wrote(std::string_view piece) {
   if (!running_) return;
   if (alike_ == now_.text.size()) {
     const std::string_view rest = std::string_view(draft_.text).substr(alike_);
     alike_ += static_cast<size_t>(std::ranges::mismatch(piece, rest.substr(0, piece.size())).in1 -
                                   piece.begin());
-    while (held_ < draft_.count() && draft_.ends[held_] <= alike_) ++held_;
+    count_held();
   }
   now_.text += piece;
   now_.ends.push_back(now_.text.size());
+}
+
+/// Counts the tokens of the draft that lie within the common beginning.
+void Drafting::count_held() {
+  while (held_ < draft_.count() && draft_.ends[held_] <= alike_) ++held_;
 }
 
 /// Returns how many tokens the round has added to the tokens of earlier rounds.
@@ -38,7 +51,7 @@ int Drafting::added() const { return std::max(0, now_.count() - held_); }
 
 bool Drafting::enough() const {
   if (!running_ || answering_) return false;
-  return now_.count() >= aim(held_);
+  return now_.count() >= std::min(aim(held_), rules_.most);
 }
 
 /// Returns the length in tokens of a round after `held` tokens of the draft were right.

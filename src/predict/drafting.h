@@ -42,6 +42,8 @@ class Drafting {
   void begin();
   /// Begins the answer. Further tokens belong to the answer.
   void begin_answer();
+  /// Begins the answer with the text of the running round or, if no round runs, of the last draft.
+  void begin_answer_with_draft();
   /// Appends the text of the next token of the round or of the answer.
   void wrote(std::string_view piece);
   /// Returns whether the round must be stopped because it has reached its length.
@@ -55,7 +57,7 @@ class Drafting {
   const std::string& guess() const { return draft_.text; }
   /// Returns whether guess() is a whole answer.
   bool guess_is_whole() const { return draft_.whole; }
-  /// Returns the limit of tokens, for RequestWriting::max_tokens of the next round.
+  /// Returns the largest length in tokens of the next round.
   int most_tokens() const;
   /// Returns the text written so far in the round or the answer.
   const std::string& written() const { return now_.text; }
@@ -69,6 +71,7 @@ class Drafting {
     bool whole = false;
     int count() const { return static_cast<int>(ends.size()); }
   };
+  void count_held();
   int added() const;
   int aim(int held) const;
 

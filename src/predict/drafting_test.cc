@@ -103,6 +103,26 @@ TEST(Drafting, NothingHoldsBehindADifference) {
   EXPECT_EQ(drafting.counts().wasted, 2);
 }
 
+TEST(Drafting, AnAnswerMayBeginWithTheDraft) {
+  for (const bool ended : {false, true}) {
+    Drafting drafting({.first = 4, .more = 2, .most = 7});
+    drafting.begin();
+    write(drafting, {"I", " am", " here"});
+    drafting.end();
+    drafting.begin();
+    write(drafting, {"I", " am", " a"});
+    if (ended) drafting.end(true);
+    drafting.begin_answer_with_draft();
+    EXPECT_EQ(drafting.written(), "I am a");
+    write(drafting, {" cat", ", not", " a", " dog", "."});
+    EXPECT_FALSE(drafting.enough());
+    drafting.end();
+    EXPECT_EQ(drafting.counts().drafted, 4);
+    EXPECT_EQ(drafting.counts().accepted, 3);
+    EXPECT_EQ(drafting.counts().wasted, 1);
+  }
+}
+
 TEST(Drafting, WaitsForALittleAndGivesUpInTheEnd) {
   Drafting drafting({.first = 9, .more = 2, .most = 9, .most_wasted = 5});
   EXPECT_TRUE(drafting.may_begin());

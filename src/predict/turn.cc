@@ -81,10 +81,29 @@ void Turn::hear(Chat known) {
 void Turn::ask(Chat question) {
   const std::lock_guard lock(mutex_);
   if (asked_ || over_) return;
-  stop_reading();
   asked_ = true;
+  if (drafts_for(question)) return answer_with_draft();
+  stop_reading();
   drafting_.begin_answer();
   read_on(question, false);
+}
+
+/// Returns whether the text of this round is the beginning of the answer to `question`.
+bool Turn::drafts_for(const Chat& question) const {
+  return (reading_ || whole_) && options_.prediction.hint.empty() &&
+         *asking_.writing.chat == question;
+}
+
+/// Makes the round's draft the answer: sends its text, and begins its voice.
+void Turn::answer_with_draft() {
+  drafting_.begin_answer_with_draft();
+  if (reading_) writer_->raise_priority(*reading_);
+  const std::string& text = drafting_.written();
+  if (!text.empty()) audience_->text(text);
+  if (!first_ && may_speak()) first_ = text;
+  if (first_) meet_sentence();
+  if (whole_) return end_answer();
+  if (first_) give_text();
 }
 
 void Turn::cancel() {
@@ -106,6 +125,7 @@ void Turn::stop_reading() {
   drop_reflection();
   drafting_.end();
   first_.reset();
+  whole_ = false;
   sentences_ = SentenceStream(options_.sentence);
   ++round_;
 }
@@ -122,7 +142,6 @@ void Turn::read_on(const Chat& chat, bool background) {
   asking_ = options_.answer;
   asking_.writing.chat = std::make_shared<const Chat>(background ? hinted(chat, how.hint) : chat);
   asking_.terms.background = background;
-  if (background) asking_.writing.max_tokens = drafting_.most_tokens();
   if (how.rule != DraftRule::kReflection || drafting_.guess().empty()) return submit(0);
   reflection_ = Reflection::begin(
       asking_, drafting_.guess(), drafting_.guess_is_whole(), options_.sentence,
@@ -191,20 +210,27 @@ void Turn::end_reading(int round, const Outcome& outcome) {
   const bool failed =
       outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
   if (asked_ && failed) return fail(outcome.error);
-  const std::string& text = drafting_.written();
-  const bool whole = asked_ || outcome.reason == FinishReason::kStop;
-  if (whole && !first_ && !text.empty()) {
-    first_ = text;
-    meet_sentence();
-  }
-  if (!asked_) {
-    drafting_.end(whole);
-    return draft_on();
-  }
+  if (asked_) return end_answer();
+  whole_ = outcome.reason == FinishReason::kStop;
+  if (whole_) meet_text();
+  drafting_.end(whole_);
+  draft_on();
+}
+
+/// Ends the text of the answer.
+void Turn::end_answer() {
+  meet_text();
   written_ = true;
   if (spoken_ && !spoken_->heard) drop_voice();  // the answer does not use this voice
   give_text();
   end_if_over();
+}
+
+/// Speaks a whole text that has no complete sentence.
+void Turn::meet_text() {
+  if (first_ || drafting_.written().empty()) return;
+  first_ = drafting_.written();
+  meet_sentence();
 }
 
 /// Returns whether a new voice can begin with the words so far: it takes words, and the answer does

@@ -4,7 +4,7 @@
 // checks the last draft after the new prompt (RequestWriting::expected), so the part that is still
 // right costs one step. The draft's first sentence is spoken ahead, but not yet sent to the client.
 // When the question has ended, the answer is written as without drafts, token for token, unless a
-// rule other than greedy keeps more of the draft. If it begins with the spoken sentence, the client
+// rule other than greedy keeps more of the draft. A draft for the whole question becomes the answer. If it begins with the spoken sentence, the client
 // receives this speech at once. Otherwise a voice that takes words (LateText::kToken) begins with
 // the first ones, other voices with the first sentence.
 //
@@ -104,6 +104,8 @@ class Turn : public std::enable_shared_from_this<Turn> {
        std::shared_ptr<Audience> audience);
   // The caller must hold mutex_:
   void draft_on();
+  bool drafts_for(const Chat& question) const;
+  void answer_with_draft();
   void stop_reading();
   void read_on(const Chat& chat, bool background);
   void drop_reflection();
@@ -112,7 +114,9 @@ class Turn : public std::enable_shared_from_this<Turn> {
   TurnCounts counts() const;
   void read(int round, std::string_view piece);
   void end_reading(int round, const Outcome& outcome);
+  void end_answer();
   bool may_speak() const;
+  void meet_text();
   void meet_sentence();
   void give_text();
   void hear_audio(int number, std::span<const float> samples);
@@ -131,6 +135,7 @@ class Turn : public std::enable_shared_from_this<Turn> {
   SpeechRequest asking_;                    // request of the present round
   std::shared_ptr<Reflection> reflection_;  // set while the round waits for the reflection
   std::optional<RequestId> reading_;
+  bool whole_ = false;  // whether the model itself ended the text of this round
   std::optional<Chat> next_;  // known part of the question, until a round drafts for it
   Drafting drafting_;
   SentenceStream sentences_;

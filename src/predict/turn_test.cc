@@ -59,23 +59,28 @@ class Listener : public Audience {
   std::condition_variable changed_;
 };
 
-/// Passes requests on, and notes the text with which each began.
-class NotedSpeaker : public Service {
+/// Passes requests on, and notes the text with which each began, and which were raised.
+class NotedService : public Service {
  public:
-  explicit NotedSpeaker(Service& speaker) : speaker_(speaker) {}
-  const PipelineInfo& info() const override { return speaker_.info(); }
+  explicit NotedService(Service& service) : service_(service) {}
+  const PipelineInfo& info() const override { return service_.info(); }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
     begun_.push_back(request.say.text);
-    return speaker_.submit(request, std::move(sink));
+    return service_.submit(request, std::move(sink));
   }
-  void cancel(RequestId id) override { speaker_.cancel(id); }
+  void cancel(RequestId id) override { service_.cancel(id); }
   void append_text(RequestId id, std::string text, bool last) override {
-    speaker_.append_text(id, std::move(text), last);
+    service_.append_text(id, std::move(text), last);
+  }
+  void raise_priority(RequestId id) override {
+    ++raised_;
+    service_.raise_priority(id);
   }
   std::vector<std::string> begun_;
+  int raised_ = 0;
 
  private:
-  Service& speaker_;
+  Service& service_;
 };
 
 class TurnTest : public testing::Test {
@@ -156,6 +161,56 @@ TEST_F(TurnTest, AnswersAsIfNothingHadBeenPredicted) {
   }
   EXPECT_GT(ready, 10);
   EXPECT_GT(right, 0);
+}
+
+/// A draft for the whole question becomes the answer, whether it is still being written or whole.
+TEST_F(TurnTest, ADraftForTheWholeQuestionNeedsNoOtherRequest) {
+  const std::string question = "What is the time?";
+  for (const bool whole : {false, true}) {
+    TurnOptions asked = options(true);
+    asked.prediction.drafts = {.first = 100, .most = 100};
+    // This model never ends a text, so a stop string ends it.
+    const std::string text = answer(question)->text_;
+    if (whole) asked.answer.writing.stop = {text.substr(text.size() / 2)};
+    asked.predict = false;
+    const auto plain = std::make_shared<Listener>();
+    Turn::begin(*writer_, *speaker_, asked, plain)->ask(said(question));
+    plain->wait();
+    asked.predict = true;
+    NotedService writer(*writer_), speaker(*speaker_);
+    const auto ear = std::make_shared<Listener>();
+    const auto turn = Turn::begin(writer, speaker, asked, ear);
+    turn->hear(said(question));
+    ear->wait_for_draft(text.size() / 4);
+    if (whole) {
+      ASSERT_TRUE(wait_idle({writer_.get()}));
+    }
+    turn->ask(said(question));
+    ear->wait();
+    EXPECT_EQ(writer.begun_.size(), 1u);
+    EXPECT_EQ(writer.raised_, whole ? 0 : 1);
+    EXPECT_EQ(speaker.begun_.size(), 1u);
+    EXPECT_TRUE(ear->counts_.ready);
+    EXPECT_EQ(ear->text_, plain->text_);
+    EXPECT_EQ(ear->samples_, plain->samples_);
+    EXPECT_EQ(ear->counts_.drafted, ear->counts_.accepted);
+  }
+}
+
+/// A draft with a hint is not an answer to the question.
+TEST_F(TurnTest, ADraftWithAHintIsOnlyAGuess) {
+  const std::string question = "What is the time?";
+  TurnOptions asked = options(true);
+  asked.prediction.hint = " (more may follow)";
+  NotedService writer(*writer_);
+  const auto ear = std::make_shared<Listener>();
+  const auto turn = Turn::begin(writer, *speaker_, asked, ear);
+  turn->hear(said(question));
+  ear->wait_for_draft(4);
+  turn->ask(said(question));
+  ear->wait();
+  EXPECT_EQ(writer.begun_.size(), 2u);
+  EXPECT_EQ(ear->text_, answer(question)->text_);
 }
 
 TEST_F(TurnTest, LeavesNothingBehind) {
@@ -256,7 +311,7 @@ TEST_F(TurnTest, WithoutPredictionOnlyAnswers) {
 TEST_F(TurnTest, AVoiceThatTakesWordsBeginsWithTheFirstOnes) {
   const std::string question = "What is the time?";
   ASSERT_EQ(speaker_->info().speech.late_text, LateText::kToken);
-  NotedSpeaker speaker(*speaker_);
+  NotedService speaker(*speaker_);
   TurnOptions asked = options(false);
   asked.sentence.max_chars = 100'000;  // the first sentence ends with the answer
   const auto ear = std::make_shared<Listener>();

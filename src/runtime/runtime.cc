@@ -11,6 +11,7 @@
 #include "base/cores.h"
 #include "base/program_path.h"
 #include "engine/collector.h"
+#include "engine/machine.h"
 #include "families/family.h"
 #include "families/model_file.h"
 #include "families/unfinished.h"
@@ -375,6 +376,13 @@ namespace {
 
 constexpr int kFewThreads = 4;  // fewer threads count as few; measured with two threads
 
+/// Returns the executors for weights of this size; see executors_alone().
+Executors executors_for_bytes(size_t bytes, int threads) {
+  constexpr size_t kMoreThanCaches = size_t{256} << 20;
+  const bool shared = threads == 1 || (threads < kFewThreads && bytes > kMoreThanCaches);
+  return shared ? Executors::kShared : Executors::kSplit;
+}
+
 /// Returns whether a client waits for chunks that are longer than any sentence.
 bool chunks_are_utterances(const Pipeline& pipeline) {
   constexpr double kLong_s = 30;
@@ -403,11 +411,30 @@ Executors executors_for(const Pipeline& pipeline, int threads) {
 }
 
 Executors executors_alone(const PipelineInfo& info, int threads) {
-  constexpr size_t kMoreThanCaches = size_t{256} << 20;
   size_t bytes = 0;
   for (const PartInfo& part : info.parts) bytes += part.bytes;
-  const bool shared = threads == 1 || (threads < kFewThreads && bytes > kMoreThanCaches);
-  return shared ? Executors::kShared : Executors::kSplit;
+  return executors_for_bytes(bytes, threads);
+}
+
+std::shared_ptr<Machine> shared_machine(const std::vector<LoadOptions>& models) {
+  SYRINX_CHECK(!models.empty(), "[runtime] a machine needs the options of a model");
+  EngineOptions options = models.front().engine;
+  size_t most_bytes = 0;
+  bool on_cpu = true;
+  for (const LoadOptions& model : models) {
+    try {
+      const FoundModel found = find_model(model);
+      on_cpu = on_cpu && devices_for(model.device, *found.family).model == Device::kCpu;
+      most_bytes = std::max(most_bytes, static_cast<size_t>(stamp(found.dir).bytes));
+    } catch (const LoadError&) {
+      continue;  // its load reports why
+    }
+  }
+  if (!options.executors && on_cpu) {
+    options.executors =
+        executors_for_bytes(most_bytes, options.threads > 0 ? options.threads : usable_cores());
+  }
+  return std::make_shared<Machine>(options);
 }
 
 std::unique_ptr<Engine> load_engine(const LoadOptions& options, std::shared_ptr<Machine> machine) {

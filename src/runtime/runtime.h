@@ -85,6 +85,11 @@ Introduction introduce(const LoadOptions& options);
 /// wait for the other half.
 Executors executors_alone(const PipelineInfo& info, int threads);
 
+/// Returns a machine for several models, with the executors that the options of the first model
+/// name. If they name none: as executors_alone(), by the sizes of checkpoints. Ignores models that
+/// cannot be found.
+std::shared_ptr<Machine> shared_machine(const std::vector<LoadOptions>& models);
+
 /// Loads a model, and returns its engine. The engine runs on `machine` or, if null, on its own
 /// machine, with executors_for() unless the options name executors. Throws LoadError.
 std::unique_ptr<Engine> load_engine(const LoadOptions& options,

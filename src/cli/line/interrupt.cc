@@ -13,7 +13,6 @@ void note_interrupt(int signal) { interrupted_by = signal; }
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-  interrupted_by = 0;
   for (int i = 0; i < 3; ++i) {
     struct sigaction action {};
     action.sa_handler = note_interrupt;
@@ -29,7 +28,10 @@ InterruptGuard::~InterruptGuard() {
 }
 
 void InterruptGuard::check() const {
-  if (interrupted_by != 0) throw Interrupted{interrupted_by};
+  const int signal = interrupted_by;
+  if (signal == 0) return;
+  interrupted_by = 0;
+  throw Interrupted{signal};
 }
 
 void end_by(const Interrupted& interrupted) {

@@ -13,7 +13,8 @@ struct Interrupted {
 };
 
 /// While this object exists, it records the last signal for check(). A second signal of the same
-/// kind ends the process as if it had not been caught. One object at a time.
+/// kind ends the process as if it had not been caught. One object at a time. A later object reports
+/// a signal for which check() was not called in time.
 class InterruptGuard {
  public:
   InterruptGuard();

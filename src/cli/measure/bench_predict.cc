@@ -131,7 +131,7 @@ int run_bench_predict(const BenchOptions& options) {
   if (how.sentence_chars > 0) rehearsal.turn.sentence.max_chars = how.sentence_chars;
   LoadOptions speaks = options.load;
   speaks.model = how.speaker;
-  const auto machine = how.real_time ? std::make_shared<Machine>(options.load.engine) : nullptr;
+  const auto machine = how.real_time ? shared_machine({options.load, speaks}) : nullptr;
   const std::shared_ptr<const Pipeline> writes = load_pipeline(options.load),
                                         says = load_pipeline(speaks);
   std::optional<PairCosts> costs;

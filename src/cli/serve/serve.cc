@@ -242,25 +242,28 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
   // All models share one machine: its executors, and one scheduler that considers every deadline. A
   // single model gets its own machine at its first load, and keeps that machine at later loads.
   const auto machine = std::make_shared<std::shared_ptr<Machine>>();
-  if (models.size() > 1) *machine = std::make_shared<Machine>(common.engine);
   std::vector<std::string> names;
   for (const std::string& model : models) names.push_back(model_name(model));
+  std::vector<LoadOptions> loads(models.size(), common);
+  for (size_t i = 0; i < models.size(); ++i) {
+    loads[i].model = models[i];
+    loads[i].device = devices_of_model(common.device, names[i], names);
+  }
+  if (models.size() > 1) *machine = shared_machine(loads);
   const VoiceQueueLimits voices{.max_per_client = common.engine.max_per_client,
                                 .max_wait_s = options.max_encode_wait_s};
   std::vector<ModelSource> out;
-  for (const std::string& model : models) {
-    LoadOptions load = common;
-    load.model = model;
-    load.device = devices_of_model(common.device, model_name(model), names);
+  for (const LoadOptions& load : loads) {
+    const std::string name = model_name(load.model);
     std::string trouble;
     try {  // checks the other models now, so that a misspelt name is reported at the start
       if (!out.empty()) find_checkpoint(load);
     } catch (const LoadError& error) {
       trouble = error.what();
       report(concat("syrinx: ", trouble, "; until this is repaired, requests for '",
-                    model_name(model), "' get 503"));
+                    name, "' get 503"));
     }
-    out.push_back({model_name(model),
+    out.push_back({name,
                    [load, machine, report, vad, voices, quiet = options.quiet] {
                      if (!quiet) report("loading " + load.model);
                      auto engine = load_engine(load, *machine);

@@ -27,6 +27,7 @@
 #include "cli/talk/prediction_arguments.h"
 #include "cli/talk/typing.h"
 #include "ears/ears.h"
+#include "engine/collector.h"
 #include "engine/machine.h"
 #include "io/file.h"
 #include "predict/turn.h"
@@ -130,6 +131,7 @@ class Conversation {
 
   /// Answers typed questions until the input ends or a signal arrives. Then writes the output file.
   void talk() try {
+    prepare();
     Typing typing;
     for (;;) {
       begin_turn();
@@ -147,6 +149,7 @@ class Conversation {
   }
   /// Answers spoken questions until the recorder ends or a signal arrives. Then writes the file.
   void listen(Listening& ears) try {
+    prepare();
     for (;;) {
       begin_turn();
       const auto said = ears.turn([&](const std::string& words) { turn_->hear(with(words)); });
@@ -177,6 +180,19 @@ class Conversation {
     all.push_back({{"role", "user"}, {"content", question}});
     // Turns off the model's reasoning, which would be spoken before the answer.
     return {all.dump(-1, ' ', false, Json::error_handler_t::replace), "", false};
+  }
+
+  /// Runs both models in the background while the user asks the first question. So its answer finds
+  /// their weights in memory, and the system prompt in the cache of the text model.
+  void prepare() {
+    SpeechRequest written, spoken = options_.request;
+    written.writing.chat = std::make_shared<const Chat>(with("Hello."));
+    written.writing.max_tokens = 1;
+    spoken.say.text = "Hello.";
+    written.terms.background = spoken.terms.background = true;
+    // A refusal has no effect here: the answers get it, too.
+    (void)writer_.submit_soon(written, std::make_shared<Collector>());
+    (void)speaker_.submit_soon(spoken, std::make_shared<Collector>());
   }
 
   void begin_turn() {
@@ -291,11 +307,11 @@ int run_chat(ChatOptions options) {
           "no recorder was found: install alsa-utils (arecord), or set SYRINX_RECORDER to a "
           "command");
     }
-    ears.emplace(open_recogniser(options.ears, options.load), *recorder);
+    ears.emplace(open_recogniser(options.ears, options.load), *recorder, !options.no_predict);
   }
   LoadOptions speaks = options.load;
   speaks.model = options.speaker;
-  const auto machine = std::make_shared<Machine>(options.load.engine);
+  const auto machine = shared_machine({options.load, speaks});
   const std::unique_ptr<Engine> writer = load_engine(options.load, machine);
   const std::unique_ptr<Engine> speaker = load_engine(speaks, machine);
   Conversation conversation(options, *writer, *speaker);

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "cli/line/interrupt.h"
 #include "cli/talk/microphone.h"
+#include "ears/end_of_turn.h"
+#include "ears/repeated_passes.h"
 #include "ears/turns.h"
 #include "ears/voice_activity.h"
 
@@ -60,11 +62,25 @@ std::vector<float> since(const std::vector<float>& latest, int64_t heard, int64_
   return {latest.end() - kept, latest.end()};
 }
 
+// As of medium eagerness, but a sentence without punctuation, of PocketSphinx, ends sooner.
+constexpr TurnPauses kPauses = {.complete = 400, .open = 1600, .unknown = 500, .longest = 4000};
+
+/// Returns whether the pause in which the detector is ends the turn after these words.
+bool is_over(const TurnDetector& detector, const std::string& words) {
+  const int64_t pause_ms = detector.pause_ms();
+  if (pause_ms == 0) return false;
+  // Words may be missing because the recogniser is late, or because there was only a noise.
+  if (words.empty()) return pause_ms >= kPauses.unknown;
+  return pause_ms >= pause_that_ends_ms(kPauses, words, detector.fell());
+}
+
 }  // namespace
 
 std::optional<HeardTurn> Listening::turn(const std::function<void(const std::string&)>& so_far) {
   const InterruptGuard guard;
-  TurnDetector detector(open_webrtc_activity(strictness_of(TurnRules{}.threshold)), {});
+  TurnDetector detector(
+      open_webrtc_activity(strictness_of(TurnRules{}.threshold)),
+      {.silence_ms = kPauses.longest, .noticed_ms = kNoticedPauseMs, .melody = true});
   Microphone microphone(recorder_);
   const auto hearsay = std::make_shared<Hearsay>();
   std::unique_ptr<Listener> listener;
@@ -74,8 +90,7 @@ std::optional<HeardTurn> Listening::turn(const std::function<void(const std::str
   HeardTurn turn;
   for (bool over = false; !over;) {
     guard.check();
-    microphone.read(samples);
-    over = samples.empty();
+    over = !microphone.read(samples);
     heard += std::ssize(samples);
     if (listener) {
       listener->hear(samples);
@@ -85,26 +100,41 @@ std::optional<HeardTurn> Listening::turn(const std::function<void(const std::str
     }
     std::vector<TurnEvent> events;
     detector.hear(samples, events);
-    if (listener && detector.pause_ms() == 0) turn.voice_end_s = now_s();
     for (const TurnEvent& event : events) {
-      over = over || event.kind == TurnEvent::kStopped;
-      if (event.kind != TurnEvent::kStarted || listener) continue;
-      auto opened = ears_->open({.live = true}, hearsay);
-      if (!opened) throw LoadError(opened.error().message);
-      listener = opened.take();
-      listener->hear(since(latest, heard, event.at_ms * kHearingRate / 1000));
+      switch (event.kind) {
+        case TurnEvent::kStarted:
+          if (listener) break;
+          listener = open(hearsay);
+          listener->hear(since(latest, heard, event.at_ms * kHearingRate / 1000));
+          break;
+        case TurnEvent::kPaused:
+        case TurnEvent::kResumed:
+          listener->pause(event.kind == TurnEvent::kPaused);
+          break;
+        case TurnEvent::kStopped:
+          over = true;
+      }
     }
-    if (std::string now = hearsay->so_far(); now != told) so_far(told = std::move(now));
+    const std::string words = hearsay->so_far();
+    over = over || is_over(detector, words);
+    if (words != told && !over) so_far(told = words);
   }
   if (!listener) return std::nullopt;
   turn.turn_end_s = now_s();
-  if (turn.voice_end_s == 0) turn.voice_end_s = turn.turn_end_s;
+  turn.voice_end_s = turn.turn_end_s - 1e-3 * (detector.heard_ms() - detector.last_voice_ms());
   listener->end();
   const Result<Transcript> transcript = hearsay->wait(guard);
   if (!transcript) throw LoadError(transcript.error().message);
   turn.words = transcript.value().text();
   turn.words_s = now_s();
   return turn;
+}
+
+/// Opens a listener that transcribes in each pause, so that the words are ready when a turn ends.
+std::unique_ptr<Listener> Listening::open(std::shared_ptr<TranscriptSink> sink) const {
+  auto opened = listen_in_passes(ears_, {.live = true}, std::move(sink), partials_);
+  if (!opened) throw LoadError(opened.error().message);
+  return opened.take();
 }
 
 }  // namespace syrinx

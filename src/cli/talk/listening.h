@@ -1,5 +1,6 @@
-// Speech from the microphone, turn by turn. A turn begins with speech, ends with a pause, and is
-// recognised while it is spoken. Main thread.
+// Speech from the microphone, turn by turn. A turn begins with speech, ends with a pause whose
+// length depends on the words (ears/end_of_turn.h), and is recognised while it is spoken, or in the
+// pause. Main thread.
 #pragma once
 
 #include <functional>
@@ -22,9 +23,10 @@ struct HeardTurn {
 /// A microphone with its recogniser, for one turn after another.
 class Listening {
  public:
-  /// `recorder` is a shell command (cli/talk/microphone.h).
-  Listening(std::shared_ptr<Recogniser> ears, std::string recorder)
-      : ears_(std::move(ears)), recorder_(std::move(recorder)) {}
+  /// `recorder` is a shell command (cli/talk/microphone.h). `partials`: whether turn() needs the
+  /// words so far also of a recogniser of whole utterances, which then runs again and again.
+  Listening(std::shared_ptr<Recogniser> ears, std::string recorder, bool partials)
+      : ears_(std::move(ears)), recorder_(std::move(recorder)), partials_(partials) {}
 
   /// Waits for the next turn and returns it; its words may be empty. Returns nothing if the
   /// recorder ended before a turn. Calls so_far(words) when the words so far change. Between two
@@ -32,8 +34,11 @@ class Listening {
   std::optional<HeardTurn> turn(const std::function<void(const std::string&)>& so_far);
 
  private:
+  std::unique_ptr<Listener> open(std::shared_ptr<TranscriptSink> sink) const;
+
   const std::shared_ptr<Recogniser> ears_;
   const std::string recorder_;
+  const bool partials_;
 };
 
 }  // namespace syrinx

@@ -15,8 +15,6 @@ constexpr int kSamplesAMillisecond = kHearingRate / 1000;
 constexpr size_t kMostSamples = size_t{300} * kHearingRate;
 /// Samples kept before the prefix of a turn, because the detector reports speech late.
 constexpr size_t kSpareSamples = kHearingRate;
-/// Pause in ms after which recognisers may start on the samples before it.
-constexpr int kNoticedPauseMs = 200;
 /// Longest time in ms to wait for Smart Turn's answer before words and pitch decide instead.
 constexpr int kMostAnswerMs = 500;
 
@@ -33,7 +31,7 @@ TurnRules rules_of(const TurnDetection& turns) {
                 .silence_ms = turns.silence_ms,
                 .noticed_ms = kNoticedPauseMs,
                 .melody = turns.semantic};
-  if (turns.semantic) out.silence_ms = longest_pause_ms(eagerness_of(turns));
+  if (turns.semantic) out.silence_ms = pauses_of(eagerness_of(turns)).longest;
   return out;
 }
 
@@ -146,7 +144,7 @@ bool AudioIn::pause_is_the_end(std::string_view transcript, std::optional<bool> 
   const bool waits = turn_end_ && end == TurnEnd::kUnknown;
   if (waits && pause_ms < SmartTurn::kPauseMs + kMostAnswerMs) return false;
   if (end != TurnEnd::kUnknown) done = end == TurnEnd::kDone;
-  return pause_ms >= pause_that_ends_ms(eagerness_of(*turns_), transcript, detector_->fell(), done);
+  return pause_ms >= pause_that_ends_ms(pauses_of(eagerness_of(*turns_)), transcript, detector_->fell(), done);
 }
 
 std::vector<float> AudioIn::give() {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "ears/recogniser.h"
-#include "server/realtime/end_of_turn.h"
+#include "ears/end_of_turn.h"
 #include "server/realtime/realtime_peer_test.h"
 
 namespace syrinx {
@@ -178,11 +178,11 @@ TEST(AudioIn, AModelThatHearsTheEndIsAskedOnceInEachPause) {
     EXPECT_NEAR(static_cast<double>(heard), 16 * (1500 + 200), 16 * 60) << "the turn and its pause";
     return pause;
   };
-  const Eagerness usual = eagerness_of(semantic);
+  const TurnPauses& usual = pauses_of(eagerness_of(semantic));
   EXPECT_NEAR(ends_after(TurnEnd::kDone, 0), pause_that_ends_ms(usual, "", false, true), 40);
   EXPECT_NEAR(ends_after(TurnEnd::kOpen, 0), pause_that_ends_ms(usual, "", false, false), 40);
   EXPECT_NEAR(ends_after(TurnEnd::kDone, 620), 640, 40) << "it is waited for";
-  EXPECT_NEAR(ends_after(TurnEnd::kUnknown, 0), longest_pause_ms(usual), 40) << "not for ever";
+  EXPECT_NEAR(ends_after(TurnEnd::kUnknown, 0), usual.longest, 40) << "not for ever";
 }
 
 /// The recogniser is notified at the same sample for any sizes of the pieces of audio.
@@ -196,7 +196,7 @@ TEST(AudioIn, APauseIsNoticedWhereItIs) {
     EXPECT_EQ(peer.pauses, (std::vector<std::string>{"paused", "resumed", "paused"}));
     ASSERT_EQ(peer.overs.size(), 1u);
     const std::string& item = peer.overs[0].item;
-    EXPECT_NEAR(static_cast<double>(peer.paused_at.at(item)), 16 * (600 + 300 + 400 + 200),
+    EXPECT_NEAR(static_cast<double>(peer.paused_at.at(item)), 16 * (600 + 300 + 400 + kNoticedPauseMs),
                 16 * 20);
     EXPECT_EQ(peer.overs[0].silence_ms, 500);
     EXPECT_TRUE(peer.overs[0].answers);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "ears/end_of_turn.h"
 #include "predict/prediction.h"
-#include "server/realtime/end_of_turn.h"
 #include "server/realtime/spoken_bytes.h"
 #include "server/request/object_fields.h"
 

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
+
 namespace syrinx {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "server/realtime/end_of_turn.h"
+#include "ears/end_of_turn.h"
 
 #include <algorithm>
 #include <array>
@@ -11,10 +11,7 @@
 namespace syrinx {
 namespace {
 
-struct Pauses {
-  int complete, open, unknown, longest;  // pauses in ms that end a turn
-};
-constexpr std::array<Pauses, 3> kPauses = {
+constexpr std::array<TurnPauses, 3> kPauses = {
     {{700, 3000, 1500, 8000}, {400, 1600, 900, 4000}, {250, 1000, 550, 2000}}};
 
 /// English words after which speakers do not end a turn.
@@ -25,8 +22,6 @@ constexpr auto kUnfinished = std::to_array<std::string_view>(
      "so",  "than",  "that",     "the",   "their", "then",  "to",   "uh",      "um",
      "was", "what",  "when",     "where", "which", "while", "with", "your"});
 static_assert(std::is_sorted(kUnfinished.begin(), kUnfinished.end()));
-
-const Pauses& pauses_of(Eagerness eagerness) { return kPauses[static_cast<size_t>(eagerness)]; }
 
 char32_t last_character(std::string_view text) {
   char32_t last = 0;
@@ -41,11 +36,12 @@ char32_t last_character(std::string_view text) {
 
 }  // namespace
 
-int longest_pause_ms(Eagerness eagerness) { return pauses_of(eagerness).longest; }
+const TurnPauses& pauses_of(Eagerness eagerness) {
+  return kPauses[static_cast<size_t>(eagerness)];
+}
 
-int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript, bool fell,
+int pause_that_ends_ms(const TurnPauses& pauses, std::string_view transcript, bool fell,
                        std::optional<bool> done) {
-  const Pauses& pauses = pauses_of(eagerness);
   if (done) return *done ? pauses.complete : pauses.open;
   transcript = trimmed(transcript);
   if (transcript.empty()) return fell ? pauses.unknown : pauses.longest;
