@@ -233,8 +233,9 @@ void Turn::meet_text() {
   meet_sentence();
 }
 
-/// Returns whether a new voice can begin with the words so far: it takes words, and the answer does
-/// not begin like the sentence that was spoken ahead.
+/// Returns whether a new voice can begin with the words so far: it takes words, and the sentence
+/// that was spoken ahead will not be used soon. The answer's request must expect that sentence, so
+/// that few steps verify it, and the answer must not differ from it.
 bool Turn::may_speak() const {
   if (!asked_ || speaker_->info().speech.late_text != LateText::kToken) return false;
   const std::string_view answer = drafting_.written();
@@ -242,6 +243,7 @@ bool Turn::may_speak() const {
   if (!spoken_) return true;
   // More text than the sentence may be needed until the sentence's end is certain.
   const std::string_view ahead = spoken_->text;
+  if (!asking_.writing.expected.starts_with(ahead)) return true;
   return !ahead.starts_with(answer) && !answer.starts_with(ahead);
 }
 
