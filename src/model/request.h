@@ -123,9 +123,11 @@ struct RequestSampling {
 /// The inputs and bounds of an answer, for a model that writes.
 struct RequestWriting {
   std::shared_ptr<const Chat> chat = {};  ///< conversation to answer, instead of RequestText::text
-  /// The likely answer, or parts of it. It saves time, and changes the answer only through the next
-  /// two fields.
+  /// The likely answer, or parts of it. It saves time, and changes the answer only through
+  /// expected_among and expected_settled.
   std::string expected = {};
+  /// Another likely answer. It yields guesses where the answer differs from `expected`.
+  std::string expected_instead = {};
   /// While the answer so far equals the expected one, the next expected token is accepted if it is
   /// among this many likeliest tokens (top-k verification of a draft). 1: it is accepted only if
   /// the model drew it.

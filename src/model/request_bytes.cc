@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint64_t kFieldsVersion = 8;  // format of the fields outside the table of options
+constexpr uint64_t kFieldsVersion = 9;  // format of the fields outside the table of options
 constexpr int kMostEntries = 1 << 20;   // most entries of a list
 
 class Writer {
@@ -219,6 +219,7 @@ void written(Io& io, SpeechRequest& r) {
     io.text(chat.schema);
   });
   io.text(r.writing.expected);
+  io.text(r.writing.expected_instead);
   io.number(r.writing.expected_among);
   auto settled = static_cast<uint64_t>(r.writing.expected_settled);
   io.number(settled);

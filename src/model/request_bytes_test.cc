@@ -56,7 +56,7 @@ SpeechRequest full_request() {
   chat->messages = "[]", chat->tools = "[{}]", chat->thinks = false, chat->must_call = {"f", "g"};
   chat->schema = R"({"type": "object"})";
   r.writing.chat = chat;
-  r.writing.expected = "hello";
+  r.writing.expected = "hello", r.writing.expected_instead = "bye";
   r.writing.expected_among = 3, r.writing.expected_settled = 4, r.writing.jacobi = 5;
   r.writing.stop = {"a", "b"};
   auto recording = std::make_shared<Recording>();
@@ -120,6 +120,7 @@ TEST(RequestBytes, ThereAndBack) {
   EXPECT_EQ(got.writing.chat->schema, R"({"type": "object"})");
   EXPECT_EQ(got.writing.chat->thinks, false);
   EXPECT_EQ(got.writing.expected, "hello");
+  EXPECT_EQ(got.writing.expected_instead, "bye");
   EXPECT_EQ(got.writing.expected_settled, 4u);
   EXPECT_EQ(got.writing.stop, want.writing.stop);
   ASSERT_EQ(got.writing.recordings.size(), 1u);
@@ -148,7 +149,7 @@ TEST(RequestBytes, ThereAndBack) {
 TEST(RequestBytes, OtherBytesAreAnotherVersion) {
   const std::string bytes = request_bytes(full_request()).take();
   const std::string fields = bytes.substr(bytes.find(full_request().say.text) - sizeof(uint32_t));
-  EXPECT_EQ(sha256_hex(fields), "bdcbfaa7cc4300253c8cec2fa92dc4d2085e29505923ddd7fc2fd2d820e38c7c");
+  EXPECT_EQ(sha256_hex(fields), "62dbe0dfa0d8fbe70d6fbd53d97a3023d57c0c8cc887e9cbf98285326b481cb0");
 }
 
 TEST(RequestBytes, TheSmallestOne) {

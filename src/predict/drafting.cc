@@ -5,9 +5,9 @@
 
 namespace syrinx {
 
-bool Drafting::may_begin(bool sentence) const {
+bool Drafting::may_begin(bool at_once) const {
   if (answering_ || counts_.wasted >= rules_.most_wasted) return false;
-  return !running_ || sentence || added() >= std::max(1, rules_.more);
+  return !running_ || at_once || added() >= std::max(1, rules_.more);
 }
 
 void Drafting::begin() {
@@ -74,6 +74,7 @@ void Drafting::end(bool whole) {
   if (whole || alike_ < now_.text.size() || alike_ == draft_.text.size()) {
     counts_.drafted += now_.count() - held_;  // keeps the invariant drafted = accepted + wasted
     counts_.wasted += draft_.count() - held_;
+    if (alike_ < std::min(draft_.text.size(), now_.text.size())) earlier_ = draft_.text;
     draft_ = std::move(now_);
     draft_.whole = whole;
   }

@@ -36,9 +36,9 @@ class Drafting {
   explicit Drafting(DraftRules rules = {}) : rules_(rules) {}
 
   /// Returns whether a round may begin and replace a running one. The running one must first have
-  /// written the first sentence (`sentence`) or added a few tokens, so that drafts progress even if
-  /// the question changes fast.
-  bool may_begin(bool sentence = false) const;
+  /// added a few tokens, so that drafts progress even if the question changes fast. `at_once`: it
+  /// has written the first sentence, or the question may be whole.
+  bool may_begin(bool at_once = false) const;
   void begin();
   /// Begins the answer. Further tokens belong to the answer.
   void begin_answer();
@@ -55,6 +55,8 @@ class Drafting {
 
   /// Returns the expected answer, for RequestWriting::expected of the next round.
   const std::string& guess() const { return draft_.text; }
+  /// Returns the last draft that guess() replaced although it differed; empty without one.
+  const std::string& earlier_guess() const { return earlier_; }
   /// Returns whether guess() is a whole answer.
   bool guess_is_whole() const { return draft_.whole; }
   /// Returns the largest length in tokens of the next round.
@@ -77,6 +79,7 @@ class Drafting {
 
   const DraftRules rules_;
   Tokens draft_, now_;
+  std::string earlier_;
   size_t alike_ = 0;  // length of the common beginning of draft_ and now_, in bytes
   int held_ = 0;      // tokens of draft_ within these bytes
   bool running_ = false, answering_ = false;

@@ -41,6 +41,26 @@ TEST(Drafting, WhatHoldsIsCountedOnce) {
   EXPECT_FALSE(drafting.may_begin());
 }
 
+TEST(Drafting, TheDraftThatWasReplacedIsKeptForGuesses) {
+  Drafting drafting;
+  const auto round = [&](std::initializer_list<const char*> pieces) {
+    drafting.begin();
+    write(drafting, pieces);
+    drafting.end();
+  };
+  round({"It", " is", " two"});
+  round({"It", " is"});  // the draft still holds
+  EXPECT_EQ(drafting.earlier_guess(), "");
+  round({"It", " is", " two", "."});  // so does this one, with more text
+  EXPECT_EQ(drafting.earlier_guess(), "");
+  round({"I", " am"});
+  EXPECT_EQ(drafting.earlier_guess(), "It is two.");
+  round({"I", " am", " late"});
+  EXPECT_EQ(drafting.earlier_guess(), "It is two.");
+  drafting.begin_answer();
+  EXPECT_EQ(drafting.guess(), "I am late");
+}
+
 TEST(Drafting, ARoundWithItsFirstSentenceGivesWayAtOnce) {
   Drafting drafting({.first = 4, .more = 2, .most = 7, .most_wasted = 3});
   drafting.begin();

@@ -30,8 +30,10 @@ void set_draft_length(DraftRules& rules, int first) {
   rules.most = std::max(rules.most, first);
 }
 
-void expect(SpeechRequest& request, const Prediction& how, std::string guess, size_t settled) {
-  request.writing.expected = std::move(guess);
+void expect(SpeechRequest& request, const Prediction& how, const Drafting& drafting,
+            size_t settled) {
+  request.writing.expected = drafting.guess();
+  request.writing.expected_instead = drafting.earlier_guess();
   request.writing.expected_among = how.rule == DraftRule::kTopK ? how.among : 1;
   request.writing.expected_settled = settled;
   request.writing.jacobi = how.jacobi;

@@ -38,9 +38,10 @@ struct Prediction {
 /// Sets the first draft's length, 1 to kMostDraft, and raises the largest length to it if needed.
 void set_draft_length(DraftRules& rules, int first);
 
-/// Prepares the request of a draft or of the answer: the request expects the last draft (`guess`),
-/// whose first `settled` bytes are kept in any case.
-void expect(SpeechRequest& request, const Prediction& how, std::string guess, size_t settled);
+/// Prepares the request of a draft or of the answer: the request expects the last draft, whose first
+/// `settled` bytes are kept in any case, or instead the draft before it.
+void expect(SpeechRequest& request, const Prediction& how, const Drafting& drafting,
+            size_t settled);
 
 /// Returns the conversation with the hint appended to its last message, if that is the user's.
 Chat hinted(const Chat& chat, const std::string& hint);

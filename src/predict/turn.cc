@@ -71,10 +71,11 @@ std::shared_ptr<Turn> Turn::begin(std::shared_ptr<Service> writer, std::shared_p
 
 // ---------------------------------------------------------------------------- the question
 
-void Turn::hear(Chat known) {
+void Turn::hear(Chat known, bool pauses) {
   const std::lock_guard lock(mutex_);
   if (asked_ || over_ || !options_.predict) return;
   next_ = std::move(known);
+  pauses_ = pauses;
   draft_on();
 }
 
@@ -113,7 +114,7 @@ void Turn::cancel() {
 
 /// Begins a draft for the newest question if a new round may begin.
 void Turn::draft_on() {
-  if (asked_ || over_ || !next_ || !drafting_.may_begin(first_.has_value())) return;
+  if (asked_ || over_ || !next_ || !drafting_.may_begin(first_.has_value() || pauses_)) return;
   stop_reading();
   drafting_.begin();
   read_on(*std::exchange(next_, std::nullopt), true);
@@ -165,7 +166,7 @@ void Turn::judged(int round) {
 }
 
 void Turn::submit(size_t settled) {
-  expect(asking_, options_.prediction, drafting_.guess(), settled);
+  expect(asking_, options_.prediction, drafting_, settled);
   const auto id =
       writer_->submit_soon(asking_, std::make_shared<Draft>(shared_from_this(), round_));
   if (id.ok()) {

@@ -80,8 +80,8 @@ class Turn : public std::enable_shared_from_this<Turn> {
   }
 
   /// Drafts an answer to the known part of the question. It may differ from the last known part in
-  /// any way.
-  void hear(Chat known);
+  /// any way. `pauses`: the user pauses, so the question may be whole, and its draft begins at once.
+  void hear(Chat known, bool pauses = false);
   /// Answers the question, which has ended. Only the first call has an effect.
   void ask(Chat question);
   /// Ends the turn. Calls done() with kCancelled if the turn had not ended.
@@ -137,6 +137,7 @@ class Turn : public std::enable_shared_from_this<Turn> {
   std::optional<RequestId> reading_;
   bool whole_ = false;  // whether the model itself ended the text of this round
   std::optional<Chat> next_;  // known part of the question, until a round drafts for it
+  bool pauses_ = false;       // whether the user paused when next_ arrived
   Drafting drafting_;
   SentenceStream sentences_;
   // First sentence of this round's answer, or the words with which the voice began.

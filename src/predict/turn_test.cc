@@ -213,6 +213,25 @@ TEST_F(TurnTest, ADraftWithAHintIsOnlyAGuess) {
   EXPECT_EQ(ear->text_, answer(question)->text_);
 }
 
+/// A question that may be whole does not wait until a running draft has progressed.
+TEST_F(TurnTest, APauseBeginsADraftAtOnce) {
+  TurnOptions asked = options(true);
+  asked.prediction.drafts = {.first = 100, .more = 100, .most = 100};
+  asked.sentence.max_chars = 100'000;
+  NotedService writer(*writer_);
+  const auto ear = std::make_shared<Listener>();
+  const auto turn = Turn::begin(writer, *speaker_, asked, ear);
+  turn->hear(said("What is"));
+  turn->hear(said("What is the"));
+  EXPECT_EQ(writer.begun_.size(), 1u);
+  turn->hear(said("What is the time?"), true);
+  EXPECT_EQ(writer.begun_.size(), 2u);
+  turn->ask(said("What is the time?"));
+  ear->wait();
+  EXPECT_EQ(writer.begun_.size(), 2u);
+  EXPECT_EQ(ear->text_, answer("What is the time?")->text_);
+}
+
 TEST_F(TurnTest, LeavesNothingBehind) {
   for (int i = 0; i < 40; ++i) {
     const auto ear = std::make_shared<Listener>();

@@ -168,6 +168,25 @@ TEST(ExpectedAnswer, TakesAFewBatches) {
   EXPECT_EQ(ask(std::string(1000, '\xff')).first, plain);
 }
 
+/// Guesses come from the other expected answer where the answer differs from the first one, at
+/// once if it begins like the answer.
+TEST(ExpectedAnswer, AnotherOneHelpsWhereItIsWrong) {
+  Reader reader(model_of("qwen3"), drafting(true));
+  SpeechRequest request = plain_letters();
+  const std::string plain = reader.ask(request)->written;
+  const auto right = [&](const std::string& expected, const std::string& instead) {
+    request.writing.expected = expected, request.writing.expected_instead = instead;
+    const auto client = reader.ask(request);
+    EXPECT_EQ(client->written, plain);
+    return client->outcome.right_guesses;
+  };
+  const std::string wrong = "nothing of the kind";
+  EXPECT_GE(right(wrong, plain), 50);
+  EXPECT_GE(right(plain.substr(0, 20) + wrong, plain), 50);
+  EXPECT_GE(right(plain, wrong), 55);
+  EXPECT_GT(right(wrong, "but " + plain), right(wrong, "")) << "found by its ids";
+}
+
 /// Two requests in one batch have different expected answers.
 TEST(ExpectedAnswer, EachHasItsOwn) {
   const auto model = model_of("qwen3");

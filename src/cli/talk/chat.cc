@@ -152,7 +152,9 @@ class Conversation {
     prepare();
     for (;;) {
       begin_turn();
-      const auto said = ears.turn([&](const std::string& words) { turn_->hear(with(words)); });
+      const auto said = ears.turn([&](const std::string& words, bool pauses) {
+        turn_->hear(with(words), pauses);
+      });
       if (!said) break;
       if (said->words.empty()) continue;
       std::printf("> %s\n", said->words.c_str());

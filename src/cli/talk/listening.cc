@@ -25,6 +25,7 @@ class Hearsay : public TranscriptSink {
   void partial(std::string_view text) override {
     const std::lock_guard lock(mutex_);
     partial_ = text;
+    ++partials_;
   }
   void segment(const TranscriptSegment& segment) override {
     const std::lock_guard lock(mutex_);
@@ -37,6 +38,11 @@ class Hearsay : public TranscriptSink {
     changed_.notify_all();
   }
 
+  /// Returns the number of hypotheses so far.
+  int partials() const {
+    const std::lock_guard lock(mutex_);
+    return partials_;
+  }
   std::string so_far() const {
     const std::lock_guard lock(mutex_);
     return settled_ + (settled_.empty() || partial_.empty() ? "" : " ") + partial_;
@@ -53,6 +59,7 @@ class Hearsay : public TranscriptSink {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string settled_, partial_;
+  int partials_ = 0;
   std::optional<Result<Transcript>> result_;
 };
 
@@ -62,21 +69,21 @@ std::vector<float> since(const std::vector<float>& latest, int64_t heard, int64_
   return {latest.end() - kept, latest.end()};
 }
 
-// As of medium eagerness, but a sentence without punctuation, of PocketSphinx, ends sooner.
+// As of medium eagerness, but words without punctuation end a turn sooner.
 constexpr TurnPauses kPauses = {.complete = 400, .open = 1600, .unknown = 500, .longest = 4000};
 
-/// Returns whether the pause in which the detector is ends the turn after these words.
+/// Returns whether the present pause ends the turn. `words`: all words before the pause; empty if
+/// the recogniser is late, or if there was only a noise.
 bool is_over(const TurnDetector& detector, const std::string& words) {
   const int64_t pause_ms = detector.pause_ms();
   if (pause_ms == 0) return false;
-  // Words may be missing because the recogniser is late, or because there was only a noise.
   if (words.empty()) return pause_ms >= kPauses.unknown;
   return pause_ms >= pause_that_ends_ms(kPauses, words, detector.fell());
 }
 
 }  // namespace
 
-std::optional<HeardTurn> Listening::turn(const std::function<void(const std::string&)>& so_far) {
+std::optional<HeardTurn> Listening::turn(const SoFar& so_far) {
   const InterruptGuard guard;
   TurnDetector detector(
       open_webrtc_activity(strictness_of(TurnRules{}.threshold)),
@@ -85,7 +92,8 @@ std::optional<HeardTurn> Listening::turn(const std::function<void(const std::str
   const auto hearsay = std::make_shared<Hearsay>();
   std::unique_ptr<Listener> listener;
   std::vector<float> samples, latest;  // `latest`: the last second, in which a turn may begin
-  int64_t heard = 0;
+  int64_t heard = 0, partial_ms = 0;  // `partial_ms`: when the last hypothesis arrived
+  int partials = 0;
   std::string told;
   HeardTurn turn;
   for (bool over = false; !over;) {
@@ -116,8 +124,13 @@ std::optional<HeardTurn> Listening::turn(const std::function<void(const std::str
       }
     }
     const std::string words = hearsay->so_far();
-    over = over || is_over(detector, words);
-    if (words != told && !over) so_far(told = words);
+    if (const int now = hearsay->partials(); now != std::exchange(partials, now)) {
+      partial_ms = detector.heard_ms();
+    }
+    // A recogniser of whole utterances may not have heard the last words.
+    const bool all = ears_->info().streams || partial_ms > detector.last_voice_ms();
+    over = over || is_over(detector, all ? words : "");
+    if (words != told && !over) so_far(told = words, detector.pause_ms() >= kNoticedPauseMs);
   }
   if (!listener) return std::nullopt;
   turn.turn_end_s = now_s();

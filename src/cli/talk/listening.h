@@ -29,9 +29,11 @@ class Listening {
       : ears_(std::move(ears)), recorder_(std::move(recorder)), partials_(partials) {}
 
   /// Waits for the next turn and returns it; its words may be empty. Returns nothing if the
-  /// recorder ended before a turn. Calls so_far(words) when the words so far change. Between two
-  /// turns the microphone is off, so that it does not record the answer. Throws LoadError.
-  std::optional<HeardTurn> turn(const std::function<void(const std::string&)>& so_far);
+  /// recorder ended before a turn. Calls so_far(words, pauses) when the words so far change;
+  /// `pauses`: whether the user pauses. Between two turns the microphone is off, so that it does not
+  /// record the answer. Throws LoadError.
+  using SoFar = std::function<void(const std::string& words, bool pauses)>;
+  std::optional<HeardTurn> turn(const SoFar& so_far);
 
  private:
   std::unique_ptr<Listener> open(std::shared_ptr<TranscriptSink> sink) const;

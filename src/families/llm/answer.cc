@@ -68,6 +68,7 @@ Answer::Answer(const ModelConfig& config, const Generation& generation, const To
       known_(ids_.size()),
       prompt_rows_(static_cast<int>(ids_.size())),
       expected_(known_ids(tokenizer.encode(request.writing.expected), ids_known_)),
+      instead_(known_ids(tokenizer.encode(request.writing.expected_instead), ids_known_)),
       among_(request.writing.expected_among),
       settled_(ids_within(tokenizer, expected_, request.writing.expected_settled)),
       jacobi_(std::min(request.writing.jacobi, static_cast<int>(kMostExpected))),
@@ -204,14 +205,30 @@ void Answer::take_id(int32_t id) {
   if (known_ == ids_.size()) guess();
 }
 
+/// Guesses the ids of the expected answer or of the other one: at the same place while the answer
+/// equals their beginning, else behind a match of the newest ids.
 bool Answer::guess_expected() {
-  if (expected_at_ == expected_.size()) {
-    if (const size_t found = look_up(expected_, ids_); found > 0) expected_at_ = found;
-  }
-  if (expected_at_ == expected_.size()) return false;
-  const size_t end = std::min(expected_at_ + kMostExpected, expected_.size());
-  ids_.insert(ids_.end(), expected_.begin() + expected_at_, expected_.begin() + end);
+  if (guess_from(expected_, expected_at_)) return true;
+  if (begins_as(instead_)) return guess_from(instead_, static_cast<size_t>(steps()));
+  if (const size_t found = look_up(expected_, ids_); found > 0) expected_at_ = found;
+  if (guess_from(expected_, expected_at_)) return true;
+  const size_t found = look_up(instead_, ids_);
+  return found > 0 && guess_from(instead_, found);
+}
+
+/// Guesses the ids of `text` from index `at` on. Returns false if there are none.
+bool Answer::guess_from(std::span<const int32_t> text, size_t at) {
+  if (at >= text.size()) return false;
+  const auto guessed = text.subspan(at, std::min(kMostExpected, text.size() - at));
+  ids_.insert(ids_.end(), guessed.begin(), guessed.end());
   return true;
+}
+
+/// Returns whether `text` has more ids than the answer so far, and begins with it.
+bool Answer::begins_as(std::span<const int32_t> text) const {
+  const auto so_far = std::span(ids_).subspan(static_cast<size_t>(prompt_rows_),
+                                              static_cast<size_t>(steps()));
+  return so_far.size() < text.size() && std::ranges::equal(so_far, text.first(so_far.size()));
 }
 
 void Answer::guess() {

@@ -73,6 +73,8 @@ class Answer : public Sequence {
   void take_id(int32_t id);
   void guess();
   bool guess_expected();
+  bool guess_from(std::span<const int32_t> text, size_t at);
+  bool begins_as(std::span<const int32_t> text) const;
   void fill_block();
   void hold(int32_t id, int64_t begin, const StepScores* scores);
   void tell(std::string text, StepOutput& out);
@@ -90,6 +92,7 @@ class Answer : public Sequence {
   const std::vector<int32_t> expected_;
   size_t expected_at_ = 0;  // index in expected_ of the next id; expected_.size(): no position
   size_t alike_ = 0;        // number of first ids that answer and expected_ have in common
+  const std::vector<int32_t> instead_;  // RequestWriting::expected_instead
   const int among_;         // RequestWriting::expected_among
   const size_t settled_;    // number of first ids of expected_ that are accepted in any case
   const int jacobi_;

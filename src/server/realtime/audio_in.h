@@ -78,6 +78,8 @@ class AudioIn {
 
   /// Returns the end of the newest speech, in ms of the session; without any, the detector's start.
   int64_t last_voice_ms() const;
+  /// Returns whether the user pauses within a turn, so that the turn may end.
+  bool pauses() const { return detector_ && detector_->pause_ms() >= kNoticedPauseMs; }
   /// Returns the length of all audio of the session so far.
   int64_t now_ms() const { return samples_ / (kHearingRate / 1000); }
   /// Drops the samples before `ms`.

@@ -18,7 +18,7 @@ void ForeseenQuestion::foresee() {
   known += trimmed(session_.typed);
   if (known.empty() || known == known_) return;
   known_ = std::move(known);
-  session_.out.ask(Foresee{});
+  session_.out.ask(Foresee{.pauses = session_.audio.pauses()});
 }
 
 void ForeseenQuestion::forget() {

@@ -79,14 +79,15 @@ Foresight::~Foresight() {
 
 // ---------------------------------------------------------------------------- the question
 
-void Foresight::hear() {
+void Foresight::hear(bool pauses) {
   changed_ = true;
+  pauses_ = pauses;
   draft_on();
 }
 
 /// Begins a draft for the known part of the question, if a draft may begin now.
 void Foresight::draft_on() {
-  if (!changed_ || check_ || asked_s_ > 0 || !drafting_.may_begin()) return;
+  if (!changed_ || check_ || asked_s_ > 0 || !drafting_.may_begin(pauses_)) return;
   changed_ = false;
   stop_round();
   BeginAnswer question = cast_.question();
@@ -163,7 +164,7 @@ bool Foresight::settle(SpeechRequest& request) {
     settled = *known;
     drop_reflection();
   }
-  expect(request, cast_.how, drafting_.guess(), settled);
+  expect(request, cast_.how, drafting_, settled);
   return true;
 }
 

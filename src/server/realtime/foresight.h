@@ -54,8 +54,9 @@ class Foresight {
   Foresight(const Foresight&) = delete;
   Foresight& operator=(const Foresight&) = delete;
 
-  /// Records that more of the question is known.
-  void hear();
+  /// Records that more of the question is known. `pauses`: the user pauses, so the question may be
+  /// whole, and its draft begins at once.
+  void hear(bool pauses = false);
   /// Processes new results; returns false if no result was new.
   bool pump();
   /// Records that speaking ahead in a context has failed. Returns false if this object does not
@@ -98,6 +99,7 @@ class Foresight {
   const ForesightCast cast_;
   const uint64_t seed_;  // all drafts and the answer use it, so that they draw the same tokens
   bool changed_ = false;
+  bool pauses_ = false;  // whether the user paused at the last hear()
   Drafting drafting_;
   AnswerConfig config_;               // settings of the current round
   std::shared_ptr<ChatCheck> check_;  // checks the next round's request

@@ -71,7 +71,9 @@ struct BeginAnswer {
 };
 /// Reports that more of a spoken or typed question is known. An answer may be drafted ahead for
 /// RealtimeSession::foreseen().
-struct Foresee {};
+struct Foresee {
+  bool pauses = false;  ///< the user pauses, so the question may be whole
+};
 /// Drops the drafts made after Foresee.
 struct ForgetForeseen {};
 /// Reports that a further stretch of the current turn is final, for a model that takes audio

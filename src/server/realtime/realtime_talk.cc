@@ -148,7 +148,7 @@ void RealtimeTalk::carry_out(RealtimeActions& actions) {
     void operator()(TurnOver& turn) { talk.clock_.over(turn, now_s()); }
     void operator()(BeginAnswer& begin) { talk.begin_answer(begin); }
     void operator()(StopAnswer& stop) { talk.stop_answer(stop.response); }
-    void operator()(Foresee&) { talk.foresee(); }
+    void operator()(Foresee& known) { talk.foresee(known.pauses); }
     void operator()(ForgetForeseen&) { talk.foresight_.reset(); }
     void operator()(HearAhead&) { talk.hear_ahead(); }
     void operator()(HeardAll&) {
@@ -161,7 +161,7 @@ void RealtimeTalk::carry_out(RealtimeActions& actions) {
 
 // ---------------------------------------------------------------------------- answering
 
-void RealtimeTalk::foresee() {
+void RealtimeTalk::foresee(bool pauses) {
   if (!foresight_) {
     foresight_ = std::make_unique<Foresight>(
         ForesightCast{.how = session_.prediction(),
@@ -176,7 +176,7 @@ void RealtimeTalk::foresee() {
                       .counters = cast_.predictions,
                       .sentence = cast_.first_sentence});
   }
-  foresight_->hear();
+  foresight_->hear(pauses);
 }
 
 void RealtimeTalk::hear_ahead() {

@@ -108,7 +108,7 @@ class RealtimeTalk : public WireSession {
   bool pump_hearing(const std::string& item);
   bool pump_answer(const std::string& id);
   bool pump_voice();
-  void foresee();
+  void foresee(bool pauses);
   void hear_ahead();
   void speak(const std::string& id, Answer& answer, const std::string& text, bool over);
   void report(const std::string& id, const AnswerNews& news);
