@@ -205,15 +205,13 @@ void Answer::take_id(int32_t id) {
   if (known_ == ids_.size()) guess();
 }
 
-/// Guesses the ids of the expected answer or of the other one: at the same place while the answer
-/// equals their beginning, else behind a match of the newest ids.
+/// Guesses the next ids of the expected answer, of the other one if the answer begins like it, or
+/// those of the expected answer behind a match of the newest ids.
 bool Answer::guess_expected() {
   if (guess_from(expected_, expected_at_)) return true;
   if (begins_as(instead_)) return guess_from(instead_, static_cast<size_t>(steps()));
   if (const size_t found = look_up(expected_, ids_); found > 0) expected_at_ = found;
-  if (guess_from(expected_, expected_at_)) return true;
-  const size_t found = look_up(instead_, ids_);
-  return found > 0 && guess_from(instead_, found);
+  return guess_from(expected_, expected_at_);
 }
 
 /// Guesses the ids of `text` from index `at` on. Returns false if there are none.
