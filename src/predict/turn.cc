@@ -89,10 +89,10 @@ void Turn::ask(Chat question) {
   read_on(question, false);
 }
 
-/// Returns whether the text of this round is the beginning of the answer to `question`.
+/// Returns whether the text of this round is the beginning of the answer to `question`. A question
+/// with a hint is another one.
 bool Turn::drafts_for(const Chat& question) const {
-  return (reading_ || whole_) && options_.prediction.hint.empty() &&
-         *asking_.writing.chat == question;
+  return (reading_ || whole_) && *asking_.writing.chat == question;
 }
 
 /// Makes the round's draft the answer: sends its text, and begins its voice.
