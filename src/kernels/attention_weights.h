@@ -11,8 +11,8 @@ namespace syrinx {
 
 /// Computes out[i, p] = softmax over p of (q[i] . K[p] * scale). q [N, D] f32; out [N, L] f32, both
 /// in host memory. K are the keys of `kv_head` at positions [0, L), stored in `pages` in order, 32
-/// per page. A row of `out` depends only on its row of q and on the keys. The cache stores numbers
-/// of type f32, f16 or i8; another type is an internal error.
+/// per page. A row of `out` depends only on its row of q and on the keys. The type of the
+/// cache must be f32, f16 or i8; a check fails for other types.
 void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int layer, int kv_head,
                        std::span<const int32_t> pages, float scale, const View& out);
 

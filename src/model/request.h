@@ -126,7 +126,8 @@ struct RequestWriting {
   /// The likely answer, or parts of it. It saves time, and changes the answer only through
   /// expected_among and expected_settled.
   std::string expected = {};
-  /// Another likely answer. It yields guesses where the answer differs from `expected`.
+  /// Another likely answer. It yields guesses while the answer begins like it, and not like
+  /// `expected`.
   std::string expected_instead = {};
   /// While the answer so far equals the expected one, the next expected token is accepted if it is
   /// among this many likeliest tokens (top-k verification of a draft). 1: it is accepted only if

@@ -87,7 +87,7 @@ Executors executors_alone(const PipelineInfo& info, int threads);
 
 /// Returns a machine for several models, with the executors that the options of the first model
 /// name. If they name none: as executors_alone(), by the sizes of checkpoints. Ignores models that
-/// cannot be found.
+/// cannot be found. Throws LoadError for invalid options of the machine.
 std::shared_ptr<Machine> shared_machine(const std::vector<LoadOptions>& models);
 
 /// Loads a model, and returns its engine. The engine runs on `machine` or, if null, on its own

@@ -69,7 +69,7 @@ std::vector<float> since(const std::vector<float>& latest, int64_t heard, int64_
   return {latest.end() - kept, latest.end()};
 }
 
-// As of medium eagerness, but words without punctuation end a turn sooner.
+/// The pauses of medium eagerness, but words without punctuation end a turn sooner.
 constexpr TurnPauses kPauses = {.complete = 400, .open = 1600, .unknown = 500, .longest = 4000};
 
 /// Returns whether the present pause ends the turn. `words`: all words before the pause; empty if
@@ -94,7 +94,7 @@ std::optional<HeardTurn> Listening::turn(const SoFar& so_far) {
   std::vector<float> samples, latest;  // `latest`: the last second, in which a turn may begin
   int64_t heard = 0, partial_ms = 0;  // `partial_ms`: when the last hypothesis arrived
   int partials = 0;
-  std::string told;
+  std::string reported;  // the words of the last call of so_far()
   HeardTurn turn;
   for (bool over = false; !over;) {
     guard.check();
@@ -130,7 +130,11 @@ std::optional<HeardTurn> Listening::turn(const SoFar& so_far) {
     // A recogniser of whole utterances may not have heard the last words.
     const bool all = ears_->info().streams || partial_ms > detector.last_voice_ms();
     over = over || is_over(detector, all ? words : "");
-    if (words != told && !over) so_far(told = words, detector.pause_ms() >= kNoticedPauseMs);
+    if (words != reported && !over) {
+      reported = words;
+      const bool pauses = detector.pause_ms() >= kNoticedPauseMs;
+      so_far(words, pauses);
+    }
   }
   if (!listener) return std::nullopt;
   turn.turn_end_s = now_s();
