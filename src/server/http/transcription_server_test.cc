@@ -421,6 +421,31 @@ TEST_F(TranscriptionServerTest, AModelThatHearsComesBeforeWhatIsInstalled) {
   }
 }
 
+/// While models are loading, the server cannot know whether one of them recognises speech.
+TEST_F(TranscriptionServerTest, WhileModelsLoadOnlyAnsweredByARecogniserThatWasNamed) {
+  for (const bool asked_for : {true, false}) {
+    server_.reset();
+    ServerOptions options;
+    options.port = 0;
+    options.ears = std::make_shared<Ears>(
+        std::vector<std::shared_ptr<Recogniser>>{std::make_shared<NamedEars>("installed")},
+        asked_for);
+    server_ = std::make_unique<HttpServer>(std::move(options));
+    const auto status = [&](const std::string& model) {
+      return ask(request(silence(1), field("model", model))).status;
+    };
+    EXPECT_EQ(status("installed"), 200);
+    EXPECT_EQ(status("whisper-1"), asked_for ? 200 : 503);
+    const TestAnswer answer = ask(request(silence(1), field("model", "writer")));
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_TRUE(has(answer.body, "still being loaded")) << answer.body;
+    EXPECT_FALSE(answer.header("Retry-After").empty());
+    server_->open(std::make_shared<FakeBackend>());
+    EXPECT_EQ(status("whisper-1"), 200);
+    EXPECT_EQ(status("writer"), 404);
+  }
+}
+
 TEST_F(TranscriptionServerTest, AnUnloadedModelThatHearsIsLoadedAgain) {
   server_.reset();
   ServerOptions options;

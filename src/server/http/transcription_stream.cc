@@ -54,7 +54,8 @@ class TranscriptionStream {
   net::awaitable<void> work(net::thread_pool& on, void (TranscriptionStream::*task)());
   void start();
   void load();
-  /// Returns the recogniser that the client named, or the first. Null if its model is not loaded.
+  /// Returns the recogniser that the client named, or the first. Null if its model is not loaded,
+  /// or if fault_ is set.
   Result<std::shared_ptr<Recogniser>> find();
   void feed();
   void fail(Error error);
@@ -127,7 +128,11 @@ Result<std::shared_ptr<Recogniser>> TranscriptionStream::find() {
   const Ears& ears = *server_.options.ears;
   auto apart = ears.find(name);
   const bool any = takes_any_ear(name);
-  if (server_.models == nullptr || (apart.ok() && (ears.asked_for() || !any))) return apart;
+  if (apart.ok() && (ears.asked_for() || !any)) return apart;
+  if (server_.models == nullptr) {
+    fault_ = unavailable("The model is still being loaded.");
+    return std::shared_ptr<Recogniser>();
+  }
   const auto named = any ? server_.models->hearer() : server_.models->look_up(name);
   if (!named) return apart;
   auto used = server_.models->find(named->name);  // marks the model as used
@@ -160,6 +165,7 @@ void TranscriptionStream::start() {
   if (!found) return fail(found.error());
   recogniser_ = found.take();
   if (!recogniser_) {
+    if (fault_) return;
     if (std::exchange(unloaded_, true)) fault_ = unavailable("The model was unloaded; try again.");
     return;
   }
