@@ -14,8 +14,13 @@ constexpr int64_t kLookPiece = 512;  // mel frames computed together
 
 DecoderConfig encoder_blocks(const WhisperEncoderConfig& c, WeightType type) {
   DecoderConfig d = whisper_blocks(c.layers, c.width, c.heads, c.ffn);
-  // With 8 bits, q, k and v would cause most of the error in the rows (decision 0012).
-  d.wide_qkv = type != WeightType::kF32;
+  // With the type of the others, q, k and v would cause most of the error in the rows (decision
+  // 0012).
+  if (type == WeightType::kQ8A8) {
+    d.qkv = WeightType::kQ8;
+  } else if (type != WeightType::kF32) {
+    d.qkv = WeightType::kBF16A16;
+  }
   d.whole_cache = is_quantized(type)         ? DType::kI8
                   : type == WeightType::kF32 ? DType::kF32
                                              : DType::kBF16;

@@ -316,6 +316,7 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
   common.causal = spec.causal;
 #if defined(__x86_64__)
   if (cpu_features().avx512) common.pair_product = &pair_product_avx512;
+  if (cpu_features().avx512) common.q8_weights = &q8_weights_avx512;
   if (cpu_features().quick_dots) common.dot_product = &pair_product_avx512bf16;
   if (cpu_features().avx512_vnni) common.word_product = &pair_product_avx512vnni;
 #endif

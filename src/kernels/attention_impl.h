@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/pair_product.h"
+#include "kernels/cpu/q8_weights.h"
 #include "tensor/tensor.h"
 
 namespace syrinx {
@@ -40,6 +41,8 @@ struct AttentionTile {
   void (*dot_product)(const PairProduct<uint16_t>& p) = nullptr;
   /// The product for many vectors and a cache of 8 bits; null: that of simd.h's vectors.
   void (*word_product)(const PairProduct<int16_t>& p) = nullptr;
+  /// The weights of a cache of 8 bits without cap and slopes; null: by simd.h's vectors.
+  void (*q8_weights)(const Q8Block& block, Q8Row* rows, int count) = nullptr;
 
   /// The memory that this thread will probably read next. It is only prefetched here. Null if it is
   /// not known.

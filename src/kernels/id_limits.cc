@@ -4,12 +4,20 @@
 #include <cmath>
 #include <limits>
 
+#include "base/cpu_features.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/sample_impl.h"
 
 namespace syrinx {
 namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+/// Returns the sum of all e^(x - top).
+double sum_of_exp(std::span<const float> x, float top) {
+  const auto sum = cpu_features().simd() ? &simd::exp_sum : &ref::exp_sum;
+  return sum(x.data(), std::ssize(x), top);
+}
 
 void limit_row(const IdLimits& limits, std::span<float> logits) {
   const auto vocabulary = std::ssize(logits);
@@ -32,9 +40,7 @@ void limit_row(const IdLimits& limits, std::span<float> logits) {
 double log_sum(std::span<const float> x) {
   const float top = *std::ranges::max_element(x);
   if (!(top > kNever)) return kNever;
-  double sum = 0;
-  for (const float v : x) sum += std::exp(static_cast<double>(v - top));
-  return top + std::log(sum);
+  return top + std::log(sum_of_exp(x, top));
 }
 
 void limit_ids(StepContext& ctx, const View& logits, std::span<const IdLimits> rows) {
@@ -56,15 +62,14 @@ void log_probabilities(StepContext& ctx, const View& logits, const View& ids, in
   expect_shape("log_probabilities out", out, {logits.shape[0]});
   if (logits.device == Device::kCuda) return cuda::log_probabilities(ctx, logits, ids, column, out);
   const int64_t vocabulary = logits.shape[1];
-  for (int64_t i = 0; i < logits.shape[0]; ++i) {
-    const std::span<const float> row(logits.f32() + i * vocabulary,
-                                     static_cast<size_t>(vocabulary));
-    const float top = *std::ranges::max_element(row);
-    double sum = 0;
-    for (const float l : row) sum += std::exp(static_cast<double>(l) - top);
-    const float drawn = row[static_cast<size_t>(ids.i32()[i * ids.shape[1] + column])];
-    out.f32()[i] = static_cast<float>(drawn - top - std::log(sum));
-  }
+  ctx.pool.parallel_for(logits.shape[0], 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const std::span<const float> row(logits.f32() + i * vocabulary,
+                                       static_cast<size_t>(vocabulary));
+      const float drawn = row[static_cast<size_t>(ids.i32()[i * ids.shape[1] + column])];
+      out.f32()[i] = static_cast<float>(drawn - log_sum(row));
+    }
+  });
 }
 
 }  // namespace syrinx

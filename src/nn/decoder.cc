@@ -75,7 +75,7 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   }
   const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
   const WeightType most = all_but_down(type);
-  const WeightType of_qkv = c.wide_qkv ? WeightType::kBF16A16 : most;
+  const WeightType of_qkv = c.qkv.value_or(most);
   if (names.qkv) {
     qkv = load(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, c, of_qkv);
   } else {

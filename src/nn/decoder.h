@@ -92,8 +92,8 @@ struct DecoderConfig {
   float score_cap = 0;             ///< as AttentionSpec::cap
   std::vector<float> slopes = {};  ///< as AttentionSpec::slopes
   bool causal = true;
-  bool wide_qkv = false;            ///< whether q, k and v are bf16 for each type of weights
-  DType whole_cache = DType::kF32;  ///< type of run_whole()'s cache on a CPU; on a GPU it is f32
+  std::optional<WeightType> qkv = {};  ///< the type of q, k and v, unless it is that of the others
+  DType whole_cache = DType::kF32;     ///< type of run_whole()'s cache on a CPU; on a GPU it is f32
   NormKind norm = NormKind::kRms;
   float norm_offset = 0;  ///< number added to the weights of all RMS norms
   NormOrder norm_order = NormOrder::kBefore;

@@ -202,19 +202,45 @@ void pair_product(const PairProduct<float>& p) {
   if (column < p.columns) pair_rows<1>(p, column);
 }
 
+/// Positions that are processed together.
+struct Block {
+  const char* pages[kBlock / kRows];  ///< the keys of each page from `skip` on
+  int64_t skip, count;                ///< of the positions, [skip, count) are in the cache
+  int width;                          ///< `count`, rounded up to whole pages
+};
+
+/// What the scores of one row need to become weights.
+struct SoftmaxRow {
+  int64_t low, high;   ///< the row attends to positions [low, high) of the block
+  const float* slope;  ///< [width], added to the scores; may be null
+  float *top, *total;  ///< the largest score, and the sum of e^(score - top), so far
+  float keep;          ///< the factor by which results of earlier blocks must be multiplied
+};
+
+/// Applies cap, slope and limits to scores [j, j + 8), which are multiplied by
+/// AttentionTile::scale.
+SYRINX_INLINE V8 limited(V8 x, int j, const SoftmaxRow& row, const AttentionTile& t) {
+  if (t.cap > 0) x = mul(all(t.cap), tanh(mul(x, all(1 / t.cap))));
+  if (row.slope) x = add(x, load(row.slope + j));
+  if (j < row.low || j + 8 > row.high)
+    x = select(lanes_within(j, row.low, row.high), x, all(-INFINITY));
+  return x;
+}
+
+/// Updates the sums of a row: `higher` is the largest score, `mass` the sum of the new weights.
+SYRINX_INLINE void update(SoftmaxRow& row, float higher, V8 mass) {
+  row.keep = first(exp(all(*row.top - higher)));
+  *row.total = first(fma(all(*row.total), all(row.keep), all(sum(mass))));
+  *row.top = higher;
+}
+
 /// Replaces the scores of one block by weights e^(score - top), and 0 for positions outside [low,
-/// high). Returns the factor by which the results of earlier blocks must be multiplied.
-/// `slope` [j] is added to the scores, unless it is null.
-SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high,
-                                  const AttentionTile& t, const float* slope, float& top,
-                                  float& total) {
-  const V8 f = all(t.scale), cap = all(t.cap), per_cap = all(t.cap > 0 ? 1 / t.cap : 0.f);
-  V8 peak = all(top);
+/// high).
+SYRINX_INLINE void softmax_block(float* s, int width, const AttentionTile& t, SoftmaxRow& row) {
+  const V8 f = all(t.scale);
+  V8 peak = all(*row.top);
   for (int j = 0; j < width; j += 8) {
-    V8 x = mul(load(s + j), f);
-    if (t.cap > 0) x = mul(cap, tanh(mul(x, per_cap)));
-    if (slope) x = add(x, load(slope + j));
-    if (j < low || j + 8 > high) x = select(lanes_within(j, low, high), x, all(-INFINITY));
+    const V8 x = limited(mul(load(s + j), f), j, row, t);
     store(s + j, x);
     peak = max(x, peak);
   }
@@ -226,10 +252,7 @@ SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high
     store(s + j, w);
     mass = add(mass, w);
   }
-  const float keep = first(exp(all(top - higher)));
-  total = first(fma(all(total), all(keep), all(sum(mass))));
-  top = higher;
-  return keep;
+  update(row, higher, mass);
 }
 
 /// A cache of f32 or f16. q and the weights are f32.
@@ -237,6 +260,7 @@ template <typename Type>
 class FloatCache {
  public:
   using T = typename Type::T;
+  using Score = float;
 
   explicit FloatCache(const AttentionTile& t) : vectors_(t.rows * t.group), dim_(t.dim) {
     for (int i = 0; i < vectors_; ++i) {
@@ -256,7 +280,10 @@ class FloatCache {
     product_any<Type>(vectors_, kRows, q_, dim_, at(keys), kRows, dim_, scores, kBlock, at(next));
   }
 
-  void begin_mix(const float*, const char* const*, int64_t, int64_t) {}
+  /// Replaces the scores of a block by weights.
+  void weigh(float* scores, const Block& block, const AttentionTile& t, SoftmaxRow* rows) {
+    for (int i = 0; i < vectors_; ++i) softmax_block(scores + i * kBlock, block.width, t, rows[i]);
+  }
 
   /// Adds to mixed [vectors][dim] the weights from position p of the block on, times the first
   /// `count` values of the page.
@@ -283,6 +310,7 @@ template <typename Number>
 class PairCache {
  public:
   using Product = PairProduct<Number>;
+  using Score = float;
 
   PairCache(const AttentionTile& t, void (*product)(const Product& p))
       : vectors_(t.rows * t.group), dim_(t.dim), product_(product) {
@@ -298,10 +326,12 @@ class PairCache {
     product_({q_, at(keys), scores, 2 * kRows, kBlock, vectors_, kRows, dim_ / 2});
   }
 
-  void begin_mix(const float* weights, const char* const*, int64_t skip, int64_t count) {
-    for (int i = 0; i < vectors_; ++i)
-      for (int64_t p = skip; p < count; p += 8)
-        store_rounded(weights_ + i * kStride + p, load(weights + i * kBlock + p));
+  void weigh(float* scores, const Block& block, const AttentionTile& t, SoftmaxRow* rows) {
+    for (int i = 0; i < vectors_; ++i) {
+      softmax_block(scores + i * kBlock, block.width, t, rows[i]);
+      for (int64_t p = block.skip; p < block.count; p += 8)
+        store_rounded(weights_ + i * kStride + p, load(scores + i * kBlock + p));
+    }
   }
 
   void mix(const float*, int64_t p, const char* values, const char*, int64_t count,
@@ -334,6 +364,8 @@ class PairCache {
 /// A cache of 8-bit numbers with one scale per row: sums of products are exact integers.
 class Q8Cache {
  public:
+  using Score = int32_t;  // a sum of products, without the scales
+
   explicit Q8Cache(const AttentionTile& t)
       : vectors_(t.rows * t.group),
         dim_(t.dim),
@@ -346,42 +378,36 @@ class Q8Cache {
 
   static const char* values(const char* keys, int dim) { return keys + kRows * (dim + 4); }
 
-  void score(const char* keys, const char* next, float* scores) const {
+  void score(const char* keys, const char* next, int32_t* scores) const {
     ask_for_scales(next);
-    alignas(64) int32_t sums[kVectors * kRows];
     const bool add = false;
-    multiply({q_, at(keys), sums, 2 * kRows, kRows, vectors_, kRows, dim_ / 2, add}, next);
-    const auto* scale = reinterpret_cast<const float*>(keys + kRows * dim_);
-    for (int i = 0; i < vectors_; ++i)
-      for (int j = 0; j < kRows; j += 8)
-        store(scores + i * kBlock + j,
-              mul(to_float(load(sums + i * kRows + j)), mul(load(scale + j), all(q_scale_[i]))));
+    multiply({q_, at(keys), scores, 2 * kRows, kBlock, vectors_, kRows, dim_ / 2, add}, next);
   }
 
-  /// Multiplies the weights of the block by the scales of its rows, and converts them to 15 bits.
-  void begin_mix(const float* weights, const char* const* pages, int64_t skip, int64_t count) {
-    const int64_t width = (count + kRows - 1) / kRows * kRows;
+  /// Computes the weights of the block times the scales of its values, in 15 bits.
+  void weigh(const int32_t* scores, const Block& from, const AttentionTile& t, SoftmaxRow* rows) {
+    Q8Block block;
+    block.width = from.width;
+    block.scale = t.scale;
+    copy_scales(from, 0, block.key_scales);
+    copy_scales(from, kRows * (dim_ + 4), block.value_scales);
+    Q8Row row[kVectors];
+    for (int i = 0; i < vectors_; ++i)
+      row[i] = {scores + i * kBlock, q_scale_[i],   rows[i].low,           rows[i].high,
+                rows[i].top,         rows[i].total, weights_ + i * kStride};
+    if (t.q8_weights && t.cap == 0 && !t.slopes) {
+      t.q8_weights(block, row, vectors_);
+    } else {
+      for (int i = 0; i < vectors_; ++i) weigh_row(block, row[i], t, rows[i]);
+    }
     for (int i = 0; i < vectors_; ++i) {
-      alignas(64) float scaled[kBlock];
-      Magnitude top;
-      for (int64_t p = 0; p < skip; p += 8) store(scaled + p, all(0));
-      for (int64_t page = skip; page < width; page += kRows) {
-        const auto* scale =
-            reinterpret_cast<const float*>(values(pages[page / kRows], dim_) + kRows * dim_);
-        for (int64_t j = 0; j < kRows; j += 8) {
-          V8 w = mul(load(weights + i * kBlock + page + j), load(scale + j));
-          // A row that was never written may have any scale, even NaN, so its weight is set to 0.
-          if (page + j + 8 > count) w = keep(first_lanes(count - page - j), w);
-          store(scaled + page + j, top.see(w));
-        }
-      }
-      weight_scale_[i] =
-          to_int16(scaled, static_cast<int>(width), top.largest(), weights_ + i * kStride);
+      rows[i].keep = row[i].keep;
+      weight_scale_[i] = row[i].weight_scale;
     }
     std::fill_n(sums_, vectors_ * dim_, 0);
   }
 
-  void mix(const float*, int64_t p, const char* values, const char* next, int64_t count, float*) {
+  void mix(const int32_t*, int64_t p, const char* values, const char* next, int64_t count, float*) {
     ask_for_scales(next);
     const int64_t pairs = (count + 1) / 2;
     const bool add = true;
@@ -406,10 +432,44 @@ class Q8Cache {
   static const int8_t* at(const char* p) { return reinterpret_cast<const int8_t*>(p); }
   void multiply(const Product& p, const char* next) const {
     if (product_) return product_(p);
-    if (!p.add) std::fill_n(p.c, p.rows * p.c_stride, 0);
+    for (int i = 0; !p.add && i < p.rows; ++i) std::fill_n(p.c + i * p.c_stride, p.columns, 0);
     product_q8(p.rows, p.columns, p.a, kStride, reinterpret_cast<const char*>(p.b), p.b_stride,
                p.depth, p.c, p.c_stride, next);
   }
+  /// Copies the scales that follow the numbers at `part` bytes behind each page's keys. A row that
+  /// was never written may have any scale, even NaN, so its scale becomes 0.
+  void copy_scales(const Block& block, int64_t part, float* to) const {
+    std::fill_n(to, block.skip, 0.f);
+    for (int64_t p = block.skip; p < block.count; p += kRows)
+      std::memcpy(to + p, block.pages[p / kRows] + part + kRows * dim_, sizeof(float) * kRows);
+    std::fill(to + block.count, to + block.width, 0.f);
+  }
+
+  static void weigh_row(const Q8Block& block, Q8Row& row, const AttentionTile& t,
+                        SoftmaxRow& softmax) {
+    const V8 f = all(block.scale), unit = all(row.q_scale);
+    alignas(64) float x[kBlock];
+    V8 peak = all(*row.top);
+    for (int j = 0; j < block.width; j += 8) {
+      const V8 score = mul(to_float(load(row.sums + j)), mul(load(block.key_scales + j), unit));
+      const V8 s = limited(mul(score, f), j, softmax, t);
+      store(x + j, s);
+      peak = max(s, peak);
+    }
+    const float higher = largest(peak);
+    const V8 shift = all(higher);
+    V8 mass = all(0);
+    Magnitude top;
+    for (int j = 0; j < block.width; j += 8) {
+      const V8 w = exp_of_negative(sub(load(x + j), shift));
+      mass = add(mass, w);
+      store(x + j, top.see(mul(w, load(block.value_scales + j))));
+    }
+    update(softmax, higher, mass);
+    row.keep = softmax.keep;
+    row.weight_scale = to_int16(x, block.width, top.largest(), row.weights);
+  }
+
   void ask_for_scales(const char* part) const {
     ask_for(part + kRows * dim_);
     ask_for(part + kRows * dim_ + 64);
@@ -426,7 +486,8 @@ template <typename Cache>
 void attend_as(const AttentionTile& t, auto... product) {
   const int vectors = t.rows * t.group, dim = t.dim;
   Cache cache(t, product...);
-  alignas(64) float mixed[kVectors * kDim], scores[kVectors * kBlock], sloped[kBlock];
+  alignas(64) float mixed[kVectors * kDim], sloped[kVectors * kBlock];
+  alignas(64) typename Cache::Score scores[kVectors * kBlock];
   float top[kVectors], total[kVectors];
   std::fill_n(mixed, vectors * dim, 0.f);
   std::fill_n(top, vectors, -FLT_MAX);
@@ -437,39 +498,38 @@ void attend_as(const AttentionTile& t, auto... product) {
     const int64_t skip = std::max<int64_t>(t.first(0) - start, 0) / kRows * kRows;
     const int64_t count = std::min<int64_t>(last - start, kBlock);
     const int width = static_cast<int>((count + kRows - 1) / kRows * kRows);
+    Block block{{}, skip, count, width};
     // While the keys of a page are processed, its values are prefetched; while its values are
     // processed, the keys of the page four pages later (in the next block) are prefetched. They are
     // prefetched into L2, because L1 allows too few outstanding loads.
-    const char *pages[kBlock / kRows], *later[kBlock / kRows];
+    const char* later[kBlock / kRows];
     for (int64_t p = skip; p < count; p += kRows) {
       const int64_t i = p / kRows, index = start / kRows + i;
-      pages[i] = later[i] = t.page(index);
+      block.pages[i] = later[i] = t.page(index);
       if (start + p + kBlock < last) {
         later[i] = t.page(index + kBlock / kRows);
       } else if (start + kBlock >= last && t.next_head && t.next_page + i < t.next_end) {
         later[i] = t.next_head + t.next_table[t.place(t.next_page + i)] * t.page_bytes;
       }
     }
-    for (int i = 0; i < vectors; ++i) std::fill_n(scores + i * kBlock, skip, 0.f);
+    const auto values = [&](int64_t p) { return Cache::values(block.pages[p / kRows], dim); };
+    for (int i = 0; i < vectors; ++i) std::fill_n(scores + i * kBlock, skip, 0);
     for (int64_t p = skip; p < count; p += kRows)
-      cache.score(pages[p / kRows], Cache::values(pages[p / kRows], dim), scores + p);
+      cache.score(block.pages[p / kRows], values(p), scores + p);
+    SoftmaxRow rows[kVectors];
     for (int i = 0; i < vectors; ++i) {
       const int row = i / t.group;
-      if (t.slopes) {
-        for (int j = 0; j < width; ++j)
-          sloped[j] = t.slopes[i % t.group] * static_cast<float>(start + j - t.position - row);
-      }
-      const float keep =
-          softmax_block(scores + i * kBlock, width, t.first(row) - start, t.last(row) - start, t,
-                        t.slopes ? sloped : nullptr, top[i], total[i]);
-      if (keep != 1.f)
-        for (int d = 0; d < dim; d += 8)
-          store(mixed + i * dim + d, mul(load(mixed + i * dim + d), all(keep)));
+      float* slope = t.slopes ? sloped + i * kBlock : nullptr;
+      for (int j = 0; slope && j < width; ++j)
+        slope[j] = t.slopes[i % t.group] * static_cast<float>(start + j - t.position - row);
+      rows[i] = {t.first(row) - start, t.last(row) - start, slope, top + i, total + i, 1};
     }
-    cache.begin_mix(scores, pages, skip, count);
+    cache.weigh(scores, block, t, rows);
+    for (int i = 0; i < vectors; ++i)
+      for (int d = 0; rows[i].keep != 1.f && d < dim; d += 8)
+        store(mixed + i * dim + d, mul(load(mixed + i * dim + d), all(rows[i].keep)));
     for (int64_t p = skip; p < count; p += kRows)
-      cache.mix(scores, p, Cache::values(pages[p / kRows], dim), later[p / kRows],
-                std::min<int64_t>(kRows, count - p), mixed);
+      cache.mix(scores, p, values(p), later[p / kRows], std::min<int64_t>(kRows, count - p), mixed);
     cache.end_mix(mixed);
   }
   for (int i = 0; i < vectors; ++i) {

@@ -17,6 +17,21 @@ struct Plan {
   int64_t first_panel = 0, panels = 0, group = 0, groups = 0;
 };
 
+/// Returns the bytes of a row of activations as the products read it.
+int64_t row_bytes(const GemmCall& call) {
+  const int64_t padded = call.weight->padded_k();
+  switch (call.weight->type) {
+    case WeightType::kQ8:
+      return padded * 2;
+    case WeightType::kQ8A8:
+      return gemm_group_row_bytes(padded);
+    case WeightType::kQ4:
+      return gemm_q4_row_bytes(padded);
+    default:
+      return call.x_stride * static_cast<int64_t>(sizeof(float));
+  }
+}
+
 Plan plan_call(const GemmCall& call, int threads) {
   Plan plan;
   for (const GemmSegment& s : call.segments) plan.rows += s.rows;
@@ -26,9 +41,9 @@ Plan plan_call(const GemmCall& call, int threads) {
   plan.panels = last.first_panel + (last.width + kPanel - 1) / kPanel * pairs - plan.first_panel;
   if (plan.rows == 0) return plan;
   // The rows of a block stay in the L2 cache while all panels are processed.
-  constexpr int64_t kCacheFloats = 96 * 1024;
+  constexpr int64_t kCacheBytes = 384 * 1024;
   const int64_t fit =
-      std::clamp<int64_t>(kCacheFloats / std::max<int64_t>(call.x_stride, 1), 24, kMaxRows);
+      std::clamp<int64_t>(kCacheBytes / std::max<int64_t>(row_bytes(call), 1), 24, kMaxRows);
   plan.blocks = (plan.rows + fit - 1) / fit;
   const int64_t even = (plan.rows + plan.blocks - 1) / plan.blocks;
   plan.block_rows = std::min<int64_t>((even + kTileRows - 1) / kTileRows * kTileRows, kMaxRows);
@@ -77,17 +92,17 @@ struct BlockRows {
 /// Writes sums to `out` for panels [panel, panel + count) of the matrix.
 void write_out(const GemmKernels& kernels, const GemmCall& call, const BlockRows& block,
                int64_t panel, int64_t count, const float* sums) {
-  float* out[kMaxRows];
+  float* own[kMaxRows];  // the rows of a part that has its own `out`
+  const GemmPart* filled = nullptr;
   const int64_t pairs = call.store == GemmStore::kSiluGate ? 2 : 1;
   size_t part = 0;
   for (int64_t p = panel; p < panel + count; p += pairs) {
     while (part + 1 < call.parts.size() && call.parts[part + 1].first_panel <= p) ++part;
     const GemmPart& to = call.parts[part];
     const int64_t column = (p - to.first_panel) / pairs * kPanel;
-    for (int r = 0; r < block.rows.count; ++r) {
-      float* row = to.out ? to.out + (block.begin + r) * to.out_stride : block.out[r];
-      out[r] = row + to.column + column;
-    }
+    for (int r = 0; to.out && filled != &to && r < block.rows.count; ++r)
+      own[r] = to.out + (block.begin + r) * to.out_stride;
+    filled = &to;
     GemmFinish f;
     f.sums = sums + (p - panel) * block.rows.count * kPanel;
     f.bias = call.bias ? call.bias + p * kPanel : nullptr;
@@ -95,7 +110,8 @@ void write_out(const GemmKernels& kernels, const GemmCall& call, const BlockRows
       f.sums1 = f.sums + block.rows.count * kPanel;
       f.bias1 = call.bias ? f.bias + kPanel : nullptr;
     }
-    f.out = out;
+    f.out = to.out ? own : block.out;
+    f.column = to.column + column;
     f.rows = block.rows.count;
     f.width = static_cast<int>(std::min(kPanel, to.width - column));
     f.add = call.store == GemmStore::kAdd;
@@ -122,15 +138,13 @@ QuantizedRows quantize_rows(StepContext& ctx, const GemmKernels& kernels, const 
   const int64_t padded = call.weight->padded_k();
   const GemmSegment& s = call.segments.front();
   const WeightType type = call.weight->type;
-  const int64_t row_bytes = type == WeightType::kQ8     ? padded * 2
-                            : type == WeightType::kQ8A8 ? gemm_group_row_bytes(padded)
-                                                        : gemm_q4_row_bytes(padded);
-  auto* q = static_cast<uint8_t*>(ctx.arena.take(Shape{rows * row_bytes}, DType::kU8).data);
+  const int64_t step = row_bytes(call);
+  auto* q = static_cast<uint8_t*>(ctx.arena.take(Shape{rows * step}, DType::kU8).data);
   float* scale = ctx.arena.take(Shape{rows}, DType::kF32).f32();
   auto some = [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const float* x = s.x + r * call.x_stride;
-      uint8_t* to = q + r * row_bytes;
+      uint8_t* to = q + r * step;
       if (type == WeightType::kQ4) {
         kernels.quantize_q4(x, call.weight->k, padded, to);
       } else if (type == WeightType::kQ8A8) {
@@ -145,7 +159,7 @@ QuantizedRows quantize_rows(StepContext& ctx, const GemmKernels& kernels, const 
   } else {
     some(0, rows);
   }
-  return {q, row_bytes, scale};
+  return {q, step, scale};
 }
 
 /// Rounds all inputs of the segments once, because neighbouring rows share most of their inputs.

@@ -57,12 +57,11 @@ struct Avx2 {
   }
   // Written as assembly, because with intrinsics GCC computes all products of a tile first and
   // spills the sums to memory.
-  static I madd(I a, I b, I c) {
+  static void madd(I& c, I a, I b) {
     I product;
     asm volatile("vpmaddwd %[b], %[a], %[p]\n\tvpaddd %[p], %[c], %[c]"
                  : [c] "+x"(c), [p] "=&x"(product)
                  : [a] "x"(a), [b] "x"(b));
-    return c;
   }
   static F to_f(I v) { return _mm256_cvtepi32_ps(v); }
   static void nibbles(const uint8_t* p, I& low, I& high) {

@@ -52,7 +52,7 @@ struct Avx512 {
     __builtin_memcpy(&both, p, 4);
     return _mm512_set1_epi32(both);
   }
-  static I madd(I a, I b, I c) { return _mm512_add_epi32(c, _mm512_madd_epi16(a, b)); }
+  static void madd(I& c, I a, I b) { c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b)); }
   static F to_f(I v) { return _mm512_cvtepi32_ps(v); }
   static void nibbles(const uint8_t* p, I& low, I& high) {
     const I both = _mm512_loadu_si512(p);

@@ -6,7 +6,7 @@ namespace syrinx::cpu {
 namespace {
 
 struct Words : RowScale<Avx2> {
-  static I madd(I a, I b, I c) { return _mm256_dpwssd_avx_epi32(c, a, b); }
+  static void madd(I& c, I a, I b) { c = _mm256_dpwssd_avx_epi32(c, a, b); }
 };
 
 struct Bytes : GroupScales<Avx2> {
@@ -25,7 +25,7 @@ struct Bytes : GroupScales<Avx2> {
     __builtin_memcpy(&four, p, 4);
     return _mm256_set1_epi32(four);
   }
-  static I madd(I a, I b, I c) { return _mm256_dpbusd_avx_epi32(c, b, a); }
+  static void madd(I& c, I a, I b) { c = _mm256_dpbusd_avx_epi32(c, b, a); }
 };
 
 struct Nibbles : Avx2 {

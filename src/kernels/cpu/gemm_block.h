@@ -44,11 +44,12 @@ struct GemmWeights {
 using GemmProducts = void (*)(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
                               float* sums);
 
-/// Writes out[i][0, width) = sums[i] + bias, or adds this to `out`. If sums1 is set, writes
-/// silu(sums + bias) * (sums1 + bias1). bias is null or [16].
+/// Writes out[i][column, column + width) = sums[i] + bias, or adds this to `out`. If sums1 is set,
+/// writes silu(sums + bias) * (sums1 + bias1). bias is null or [16].
 struct GemmFinish {
   const float *sums = nullptr, *bias = nullptr, *sums1 = nullptr, *bias1 = nullptr;
-  float* const* out = nullptr;  // [rows], addresses of the first column to be written
+  float* const* out = nullptr;  // [rows], addresses of column 0 of each row
+  int64_t column = 0;           // the first column to be written
   int rows = 0, width = 16;
   bool add = false;
 };

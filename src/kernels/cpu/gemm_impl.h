@@ -6,9 +6,9 @@
 // rows of an 8-bit tile); kTilePanels (panels of a tile, 1 or 2); F (kLanes floats), I (kLanes
 // int32); load, store, widen (16 bf16 in the order of packed_matrix.h), set1, add, mul, fma, div,
 // max, min, round; largest and sum of the lanes (in any order, as they are used for exact whole
-// numbers); set1_i, pairs (2 * kLanes int8 -> int16), set1_pair, madd (I += sums of products of
-// int16 pairs), to_f, pow2 (2^n of whole n in F); split (kLanes pairs of bf16 -> the second or the
-// first of each as F); and the functions that gemm_q4_impl.h lists.
+// numbers); set1_i, pairs (2 * kLanes int8 -> int16), set1_pair, madd (adds sums of products of
+// int16 pairs to I), to_f, pow2 (2^n of whole n in F); split (kLanes pairs of bf16 -> the second or
+// the first of each as F); and the functions that gemm_q4_impl.h lists.
 #pragma once
 
 #include <cstdint>
@@ -146,8 +146,15 @@ template <class T, int R, int P, Ahead kAhead>
 template <class V>
 struct RowScale : V {
   using X = int16_t;
+  using I = typename V::I;
   static constexpr int kPairs = 1;  // pairs of k per step of the loop
   static constexpr bool kGroupScales = false;
+  static constexpr bool kReady = false;  // whether several tiles read Ready weights
+  // Bytes in a panel: of a pair of k, of that pair for the lanes of I, of a group with its scales.
+  static constexpr int kPairBytes = 2 * kPanel, kVectorBytes = 2 * V::kLanes;
+  static constexpr int kGroupBytes = kGroup / 2 * kPairBytes + 2 * kPanel;
+  /// Sets the lanes of c to the initial value of a sum.
+  static void begin(I& c) { c = V::set1_i(0); }
 };
 
 /// Rows of 8-bit numbers with scales per group (GemmGroup), stored as int16 here: for instruction
@@ -155,21 +162,57 @@ struct RowScale : V {
 /// 2, and add kOffset to the weights.
 template <class V>
 struct GroupScales : RowScale<V> {
+  using I = typename V::I;
   static constexpr bool kGroupScales = true;
   static constexpr int kOffset = 0;
+  static void begin(I& c, const int32_t* start) { c = V::set1_i(*start); }
+};
+
+/// Weights as V::pairs() returns them: vectors of I, one after another. Groups begin at multiples
+/// of 64 bytes.
+template <class V>
+struct Ready : V {
+  using I = typename V::I;
+  static constexpr int kVectorBytes = sizeof(I);
+  static constexpr int kPairBytes = kPanel / V::kLanes * kVectorBytes / V::kPairs;
+  static constexpr int kGroupBytes = kGroup / 2 * kPairBytes + 64;
+  static I pairs(const uint8_t* p) {
+    I w;
+    __builtin_memcpy(&w, p, sizeof w);
+    return w;
+  }
+};
+
+/// Converts a group of a panel of V to the layout of Ready<V>.
+template <class V>
+inline void make_ready(const uint8_t* group, uint8_t* to) {
+  for (int u = 0; u < kGroup / 2; u += V::kPairs) {
+    for (int v = 0; v < kPanel / V::kLanes; ++v) {
+      const typename V::I w = V::pairs(group + u * V::kPairBytes + v * V::kVectorBytes);
+      __builtin_memcpy(to + u * Ready<V>::kPairBytes + v * sizeof w, &w, sizeof w);
+    }
+  }
+  __builtin_memcpy(to + kGroup / 2 * Ready<V>::kPairBytes, group + kGroup / 2 * V::kPairBytes,
+                   2 * kPanel);
+}
+
+/// Panels of 8-bit weights in the layout of PackedMatrix or of Ready.
+struct PanelBytes {
+  const uint8_t* at;  // the first group of the first panel
+  int64_t step;       // bytes from one panel to the next
 };
 
 /// tile() for int8 weights in groups [g0, g1). Sums within a group are exact; groups are added in
-/// order. V is RowScale or GroupScales.
+/// order. V is RowScale or GroupScales. Never inlined, as tile().
 template <class V, int R, int P, Ahead kAhead>
-inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
-                    const GemmWeights& weights, float* sums, int64_t sum_step, bool first,
-                    AheadShare share = {}) {
+[[gnu::noinline]] void tile_q8(const void* const* x, int64_t g0, int64_t g1, PanelBytes panels,
+                               const GemmWeights& weights, float* sums, int64_t sum_step,
+                               bool first, AheadShare share = {}) {
   using F = typename V::F;
   using I = typename V::I;
   constexpr int kVectors = kPanel / V::kLanes;
   using X = typename V::X;
-  const int64_t panel_bytes = weights.panel_bytes;
+  const uint8_t* b = panels.at;
   auto group = [&](int r, int64_t g) {
     const X* end = static_cast<const X*>(x[r]) + weights.padded_k;
     return reinterpret_cast<const GemmGroup*>(end) + g;
@@ -181,17 +224,21 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
     I c[R][P * kVectors];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      int32_t start = 0;
-      if constexpr (V::kGroupScales) start = group(r, g)->start;
 #pragma GCC unroll 16
-      for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::set1_i(start);
+      for (int v = 0; v < P * kVectors; ++v) {
+        if constexpr (V::kGroupScales) {
+          V::begin(c[r][v], &group(r, g)->start);
+        } else {
+          V::begin(c[r][v]);
+        }
+      }
     }
     constexpr int kUnroll = V::kUnroll;
     for (int i = 0; i < kGroup / 2; i += kUnroll) {
       if (kAhead == Ahead::kShare && i % 4 == 0) {
 #pragma GCC unroll 16
         for (int p = 0; p < P; ++p) {  // into L1: these blocks are small
-          __builtin_prefetch(share.at + p * panel_bytes);
+          __builtin_prefetch(share.at + p * weights.panel_bytes);
         }
         share.at += share.step;
       }
@@ -200,28 +247,28 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
         I w[P * kVectors];
 #pragma GCC unroll 16
         for (int p = 0; p < P; ++p) {
-          const uint8_t* at = b + p * panel_bytes + (u - i) * kPanel * 2;
+          const uint8_t* at = b + p * panels.step + (u - i) * V::kPairBytes;
           if (kAhead == Ahead::kStream && kStreamAhead<R> && (u - i) % 2 == 0) {
             __builtin_prefetch(at + kStreamAhead<R>);
           }
 #pragma GCC unroll 16
           for (int v = 0; v < kVectors; ++v) {
-            w[p * kVectors + v] = V::pairs(at + v * V::kLanes * 2);
+            w[p * kVectors + v] = V::pairs(at + v * V::kVectorBytes);
           }
         }
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
           const I value = V::set1_pair(a[r] + 2 * u);
 #pragma GCC unroll 16
-          for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::madd(value, w[v], c[r][v]);
+          for (int v = 0; v < P * kVectors; ++v) V::madd(c[r][v], value, w[v]);
         }
       }
-      b += kUnroll * kPanel * 2;
+      b += kUnroll * V::kPairBytes;
     }
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) {
       F scale[kVectors];
-      V::widen(reinterpret_cast<const uint16_t*>(b + p * panel_bytes), scale);
+      V::widen(reinterpret_cast<const uint16_t*>(b + p * panels.step), scale);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
@@ -235,7 +282,7 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
       }
     }
     first = false;
-    b += kPanel * 2;
+    b += V::kGroupBytes - kGroup / 2 * V::kPairBytes;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) a[r] += kGroup;
   }
@@ -255,7 +302,7 @@ inline void any_tile(int rows, const void* const* x, KBlock k, int64_t span_step
 }
 
 template <class V, int P, Ahead kAhead, int R = 1>
-inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
+inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, PanelBytes b,
                         const GemmWeights& w, float* sums, int64_t sum_step, bool first,
                         AheadShare share = {}) {
   if constexpr (R <= V::kTileRows) {
@@ -315,26 +362,45 @@ void some_panels(const GemmWeights& w, const GemmRows& rows, const typename T::W
   });
 }
 
+/// Computes tiles of rows times groups [g, end) of P panels.
+template <class V, int P>
+void tiles_q8(const GemmWeights& w, const GemmRows& rows, int64_t g, int64_t end, PanelBytes b,
+              float* sums, AheadShare share) {
+  for (int r = 0; r < rows.count; share.at += (end - g) * 8 * share.step) {
+    const int n = tile_rows(rows.count, r, V::kTileRows);
+    any_tile_q8<V, P, Ahead::kShare>(n, rows.x + r, g, end, b, w, sums + r * kPanel,
+                                     int64_t{rows.count} * kPanel, g == 0, share);
+    r += n;
+  }
+}
+
+/// Computes P panels for any number of rows. With V::kReady, the weights of a block are made ready
+/// once for all tiles.
 template <class V, int P>
 void some_panels_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums) {
-  const int64_t groups = w.padded_k / kGroup, sum_step = int64_t{rows.count} * kPanel;
+  const int64_t groups = w.padded_k / kGroup;
   if (rows.count <= V::kTileRows) {
-    return any_tile_q8<V, P, Ahead::kStream>(rows.count, rows.x, 0, groups, b, w, sums, sum_step,
-                                             true, {});
+    return any_tile_q8<V, P, Ahead::kStream>(rows.count, rows.x, 0, groups, {b, w.panel_bytes}, w,
+                                             sums, int64_t{rows.count} * kPanel, true);
   }
-  constexpr int64_t kBlock = 8, kGroupBytes = kPanel * kGroup + kPanel * 2;
+  constexpr int64_t kBlock = V::kReady ? 4 : 8;
   const int64_t tiles = (rows.count + V::kTileRows - 1) / V::kTileRows;
   // A tile prefetches 8 times per group: after every 4 pairs of k.
-  const int64_t step = (kGroupBytes / 8 + tiles - 1) / tiles;
+  const int64_t step = (V::kGroupBytes / 8 + tiles - 1) / tiles;
   for (int64_t g = 0; g < groups; g += kBlock) {
     const int64_t end = g + kBlock < groups ? g + kBlock : groups;
-    const uint8_t* part = b + g * kGroupBytes;
-    AheadShare share{reinterpret_cast<const char*>(part + (end - g) * kGroupBytes), step};
-    for (int r = 0; r < rows.count; share.at += (end - g) * 8 * step) {
-      const int n = tile_rows(rows.count, r, V::kTileRows);
-      any_tile_q8<V, P, Ahead::kShare>(n, rows.x + r, g, end, part, w, sums + r * kPanel, sum_step,
-                                       g == 0, share);
-      r += n;
+    const uint8_t* part = b + g * V::kGroupBytes;
+    const AheadShare share{reinterpret_cast<const char*>(part + (end - g) * V::kGroupBytes), step};
+    if constexpr (V::kReady) {
+      constexpr int64_t kStep = kBlock * Ready<V>::kGroupBytes;
+      alignas(64) uint8_t ready[P * kStep];
+      for (int p = 0; p < P; ++p)
+        for (int64_t i = 0; i < end - g; ++i)
+          make_ready<V>(part + p * w.panel_bytes + i * V::kGroupBytes,
+                        ready + p * kStep + i * Ready<V>::kGroupBytes);
+      tiles_q8<Ready<V>, P>(w, rows, g, end, {ready, kStep}, sums, share);
+    } else {
+      tiles_q8<V, P>(w, rows, g, end, {part, w.panel_bytes}, sums, share);
     }
   }
 }
@@ -375,11 +441,12 @@ void products_q8(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
   const int64_t sum_step = int64_t{rows.count} * kPanel, groups = w.padded_k / kGroup;
   int p = 0;
   if (rows.count == 1 && count == 4) {
-    tile_q8<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w, sums, sum_step, true);
+    tile_q8<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, {b, w.panel_bytes}, w, sums, sum_step,
+                                     true);
     p = 4;
   }
   for (; rows.count <= 2 && p + 2 <= count; p += 2) {
-    const uint8_t* at = b + p * w.panel_bytes;
+    const PanelBytes at{b + p * w.panel_bytes, w.panel_bytes};
     float* to = sums + p * sum_step;
     if (rows.count == 1) {
       tile_q8<V, 1, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true);
@@ -435,7 +502,7 @@ void finish(const GemmFinish& f) {
   using F = typename V::F;
   alignas(64) float edge[kPanel];
   for (int r = 0; r < f.rows; ++r) {
-    float* const out = f.out[r];
+    float* const out = f.out[r] + f.column;
     float* const to = f.width == kPanel ? out : edge;
     if (f.add && to == edge) {
       for (int i = 0; i < f.width; ++i) edge[i] = out[i];

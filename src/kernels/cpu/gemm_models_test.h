@@ -140,8 +140,8 @@ struct Model {
   static F u8(const uint8_t* p) {
     return each<F>([&](int i) { return p[i]; });
   }
-  static I madd(I a, I b, I c) {
-    return each<I>([&](int i) {
+  static void madd(I& c, I a, I b) {
+    c = each<I>([&](int i) {
       const auto x = std::bit_cast<std::array<int16_t, 2>>(a.lane[i]);
       const auto y = std::bit_cast<std::array<int16_t, 2>>(b.lane[i]);
       return c.lane[i] + int32_t{x[0]} * y[0] + int32_t{x[1]} * y[1];
@@ -155,6 +155,7 @@ struct ModelOfBytes : GroupScales<Model<kCount, kMostRows>> {
   using I = typename Base::I;
   using X = int8_t;
   static constexpr int kPairs = 2, kOffset = 128;
+  static constexpr bool kReady = true;
   static I pairs(const uint8_t* p) {
     return Base::template each<I>([&](int i) {
       const uint8_t* q = p + 32;
@@ -167,8 +168,8 @@ struct ModelOfBytes : GroupScales<Model<kCount, kMostRows>> {
     std::memcpy(&four, p, 4);
     return Base::set1_i(four);
   }
-  static I madd(I a, I b, I c) {
-    return Base::template each<I>([&](int i) {
+  static void madd(I& c, I a, I b) {
+    c = Base::template each<I>([&](int i) {
       const auto x = std::bit_cast<std::array<int8_t, 4>>(a.lane[i]);
       const auto y = std::bit_cast<std::array<uint8_t, 4>>(b.lane[i]);
       int32_t sum = c.lane[i];

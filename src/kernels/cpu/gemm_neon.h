@@ -55,10 +55,10 @@ struct Neon {
     __builtin_memcpy(&both, p, 4);
     return vdupq_n_s32(both);
   }
-  static I madd(I a, I b, I c) {
+  static void madd(I& c, I a, I b) {
     const int16x4_t x = vget_low_s16(vreinterpretq_s16_s32(a));
     const int16x8_t w = vreinterpretq_s16_s32(b);
-    return vmlal_high_lane_s16(vmlal_lane_s16(c, vget_low_s16(w), x, 0), w, x, 1);
+    c = vmlal_high_lane_s16(vmlal_lane_s16(c, vget_low_s16(w), x, 0), w, x, 1);
   }
   static F to_f(I v) { return vcvtq_f32_s32(v); }
   static void nibbles(const uint8_t* p, I& low, I& high) {

@@ -17,8 +17,8 @@ struct Bytes : GroupScales<Neon> {
                      vzip2_u16(vreinterpret_u16_u8(first), vreinterpret_u16_u8(second))));
   }
   static I set1_pair(const int8_t* p) { return set1_quad(p); }
-  static I madd(I a, I b, I c) {
-    return vdotq_s32(c, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
+  static void madd(I& c, I a, I b) {
+    c = vdotq_s32(c, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
   }
 };
 

@@ -75,8 +75,8 @@ struct Portable {
     __builtin_memcpy(&both, p, sizeof both);
     return I{} + both;
   }
-  static I madd(I a, I b, I c) {
-    return c + (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
+  static void madd(I& c, I a, I b) {
+    c += (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
   }
   static F to_f(I v) { return __builtin_convertvector(v, F); }
   static void nibbles(const uint8_t* p, I& low, I& high) {

@@ -2,6 +2,7 @@
 // CPU's, alone and among others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/worst.h"
@@ -69,8 +70,10 @@ TEST_P(HearsOnGpu, AsOnTheCpuAloneAndInACrowd) {
   EXPECT_FALSE(want->text().empty());
   EXPECT_EQ(got->text(), want->text());
   ASSERT_EQ(got->scores().size(), want->scores().size());
-  for (size_t i = 0; i < want->scores().size(); ++i)
-    EXPECT_NEAR(got->scores()[i], want->scores()[i], 1e-3) << i;
+  for (size_t i = 0; i < want->scores().size(); ++i) {
+    const float score = want->scores()[i];
+    EXPECT_NEAR(got->scores()[i], score, std::max(1e-3f, 2e-6f * std::abs(score))) << i;
+  }
   const auto crowd = texts(kGpu, {length, length / 2, length + 160});
   EXPECT_EQ(crowd[0]->text(), got->text());
   EXPECT_EQ(crowd[0]->scores(), got->scores());
