@@ -1,7 +1,6 @@
 #include "model/step.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "kernels/id_limits.h"
@@ -300,9 +299,7 @@ void StepWork::list_best(StepContext& ctx, View logits, StepResults& out) {
     const int row = merged_[e].row;
     fetch(ctx, logits.slice(row, row + 1), logits_);
     synchronize(ctx);
-    const float top = *std::max_element(logits_.begin(), logits_.end());
-    double sum = 0;
-    for (const float l : logits_) sum += std::exp(static_cast<double>(l) - top);
+    const double all = log_sum(logits_);
     std::vector<int32_t> ids(vocab);
     std::iota(ids.begin(), ids.end(), 0);
     const auto most = ids.begin() + std::min<std::ptrdiff_t>(wanted, std::ssize(ids));
@@ -310,7 +307,7 @@ void StepWork::list_best(StepContext& ctx, View logits, StepResults& out) {
       return logits_[a] != logits_[b] ? logits_[a] > logits_[b] : a < b;
     });
     for (auto id = ids.begin(); id != most; ++id) {
-      out.scores[e].top.push_back({*id, static_cast<float>(logits_[*id] - top - std::log(sum))});
+      out.scores[e].top.push_back({*id, static_cast<float>(logits_[*id] - all)});
     }
   }
 }

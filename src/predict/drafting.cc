@@ -7,7 +7,8 @@ namespace syrinx {
 
 bool Drafting::may_begin(bool at_once) const {
   if (answering_ || counts_.wasted >= rules_.most_wasted) return false;
-  return !running_ || at_once || added() >= std::max(1, rules_.more);
+  if (!running_ || added() >= std::max(1, rules_.more)) return true;
+  return at_once && counts_.drafts < rules_.most_at_once;
 }
 
 void Drafting::begin() {

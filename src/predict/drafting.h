@@ -14,9 +14,10 @@ namespace syrinx {
 struct DraftRules {
   /// length of the first draft, and smallest length of later drafts (PredGen, Li and Grover, 2025)
   int first = 30;
-  int more = 10;          ///< length of a later draft: its right tokens, one more, and this number
-  int most = 120;         ///< largest length of a draft, so that a pause costs little
-  int most_wasted = 500;  ///< number of wrong tokens in a turn after which drafting stops
+  int more = 10;           ///< length of a later draft: its right tokens, one more, and this number
+  int most = 120;          ///< largest length of a draft, so that a pause costs little
+  int most_wasted = 500;   ///< number of wrong tokens in a turn after which drafting stops
+  int most_at_once = 400;  ///< number of rounds in a turn after which none replaces another at once
 
   bool operator==(const DraftRules&) const = default;
 };

@@ -38,12 +38,29 @@ struct Prediction {
 /// Sets the first draft's length, 1 to kMostDraft, and raises the largest length to it if needed.
 void set_draft_length(DraftRules& rules, int first);
 
-/// Prepares the request of a draft or of the answer: the request expects the last draft, whose first
-/// `settled` bytes are kept in any case, or instead the draft before it.
+/// Prepares the request of a draft or of the answer: the request expects the last draft, whose
+/// first `settled` bytes are kept in any case, or instead the draft before it.
 void expect(SpeechRequest& request, const Prediction& how, const Drafting& drafting,
             size_t settled);
 
+/// Returns the text of the last message; empty unless the user sent it and it is one text.
+std::string question_of(const Chat& chat);
+
+/// Returns whether `text` begins with `beginning` and continues its last word (of ASCII letters and
+/// digits). A draft for such a beginning is worth little: models repeat half a word as if it were
+/// whole.
+bool ends_within_word(std::string_view beginning, std::string_view text);
+
+/// Returns the conversation with "?" after its last message, if this ends with a letter or digit
+/// and question_of() returns it. People type a question mark last, and an answer to a question
+/// without it may differ.
+Chat with_question_mark(const Chat& chat);
+
 /// Returns the conversation with the hint appended to its last message, if that is the user's.
 Chat hinted(const Chat& chat, const std::string& hint);
+
+/// Returns the conversation for which drafts are written: hinted(), or without a hint
+/// with_question_mark().
+Chat drafted_chat(const Chat& chat, const std::string& hint);
 
 }  // namespace syrinx

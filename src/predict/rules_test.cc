@@ -165,6 +165,46 @@ TEST(DraftRules, OnlyDraftsAreGivenTheHint) {
   }
 }
 
+TEST(DraftRules, ADraftAssumesTheQuestionMarkThatIsTypedLast) {
+  Scene scene({});
+  scene.hear("Who is it");
+  scene.writer->write(0, "I am");
+  scene.hear("Who is it?");
+  scene.ask("Who is it?");
+  EXPECT_EQ(scene.writer->asked.size(), 1u) << "the draft is the answer";
+  EXPECT_EQ(scene.ear->answer, "I am");
+  const auto marked = [](const std::string& text) {
+    return question_of(with_question_mark(Scene::said(text)));
+  };
+  EXPECT_EQ(marked("Who is it"), "Who is it?");
+  EXPECT_EQ(marked("Room 7  "), "Room 7?");
+  for (const char* same : {"", "Who?", "It is me.", "No,", "Et caf\u00e9"})
+    EXPECT_EQ(marked(same), question_of(Scene::said(same)));
+  for (const char* other : {"", "[]", R"([{"role":"assistant","content":"a"}])",
+                            R"([{"role":"user","content":[{"type":"text","text":"a"}]}])"}) {
+    EXPECT_EQ(with_question_mark({other, ""}).messages, other);
+    EXPECT_EQ(question_of({other, ""}), "");
+  }
+}
+
+TEST(DraftRules, ADraftForHalfAWordIsReplacedAtOnce) {
+  Scene scene({.drafts = {.most_at_once = 2}});
+  scene.hear("What is the ti");
+  scene.hear("What is the time");
+  ASSERT_EQ(scene.writer->asked.size(), 2u);
+  EXPECT_EQ(scene.writer->cancelled, std::vector<RequestId>{1});
+  scene.hear("What is the time o");
+  EXPECT_EQ(scene.writer->asked.size(), 2u) << "'time' was a whole word";
+  scene.hear("What is the timetable");
+  EXPECT_EQ(scene.writer->asked.size(), 2u) << "after most_at_once rounds";
+  EXPECT_FALSE(ends_within_word("", "a"));
+  EXPECT_FALSE(ends_within_word("word", "word"));
+  EXPECT_TRUE(ends_within_word("wor", "word"));
+  EXPECT_FALSE(ends_within_word("Wor", "word"));
+  EXPECT_FALSE(ends_within_word("word", "word s"));
+  EXPECT_FALSE(ends_within_word("word ", "word s"));
+}
+
 TEST(VoiceAhead, IsHeardFromItsBeginningAndOnce) {
   Scene scene({});
   scene.hear("Who");

@@ -114,10 +114,17 @@ void Turn::cancel() {
 
 /// Begins a draft for the newest question if a new round may begin.
 void Turn::draft_on() {
-  if (asked_ || over_ || !next_ || !drafting_.may_begin(first_.has_value() || pauses_)) return;
+  if (asked_ || over_ || !next_) return;
+  const Chat chat = drafted_chat(*next_, options_.prediction.hint);
+  if (drafts_for(chat)) return next_.reset();
+  std::string known = question_of(*next_);
+  const bool at_once = first_ || pauses_ || ends_within_word(known_, known);
+  if (!drafting_.may_begin(at_once)) return;
   stop_reading();
   drafting_.begin();
-  read_on(*std::exchange(next_, std::nullopt), true);
+  known_ = std::move(known);
+  next_.reset();
+  read_on(chat, true);
 }
 
 /// Stops the round, and makes its text the guess of the next round.
@@ -141,7 +148,7 @@ void Turn::drop_reflection() {
 void Turn::read_on(const Chat& chat, bool background) {
   const Prediction& how = options_.prediction;
   asking_ = options_.answer;
-  asking_.writing.chat = std::make_shared<const Chat>(background ? hinted(chat, how.hint) : chat);
+  asking_.writing.chat = std::make_shared<const Chat>(chat);
   asking_.terms.background = background;
   if (how.rule != DraftRule::kReflection || drafting_.guess().empty()) return submit(0);
   reflection_ = Reflection::begin(

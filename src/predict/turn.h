@@ -4,9 +4,10 @@
 // checks the last draft after the new prompt (RequestWriting::expected), so the part that is still
 // right costs one step. The draft's first sentence is spoken ahead, but not yet sent to the client.
 // When the question has ended, the answer is written as without drafts, token for token, unless a
-// rule other than greedy keeps more of the draft. A draft for the whole question becomes the answer. If it begins with the spoken sentence, the client
-// receives this speech at once. Otherwise a voice that takes words (LateText::kToken) begins with
-// the first ones, other voices with the first sentence.
+// rule other than greedy keeps more of the draft. A draft for the whole question becomes the
+// answer. If it begins with the spoken sentence, the client receives this speech at once. Otherwise
+// a voice that takes words (LateText::kToken) begins with the first ones, other voices with the
+// first sentence.
 //
 // Any thread may call these functions; no call blocks. Drafts are background requests, so that
 // other requests do not miss their deadlines.
@@ -79,8 +80,9 @@ class Turn : public std::enable_shared_from_this<Turn> {
                  std::move(options), std::move(audience));
   }
 
-  /// Drafts an answer to the known part of the question. It may differ from the last known part in
-  /// any way. `pauses`: the user pauses, so the question may be whole, and its draft begins at once.
+  /// Drafts an answer to the known part of the question, with a question mark if it may lack one.
+  /// It may differ from the last known part in any way. `pauses`: the user pauses, so the question
+  /// may be whole, and its draft begins at once.
   void hear(Chat known, bool pauses = false);
   /// Answers the question, which has ended. Only the first call has an effect.
   void ask(Chat question);
@@ -135,8 +137,9 @@ class Turn : public std::enable_shared_from_this<Turn> {
   SpeechRequest asking_;                    // request of the present round
   std::shared_ptr<Reflection> reflection_;  // set while the round waits for the reflection
   std::optional<RequestId> reading_;
-  bool whole_ = false;  // whether the model itself ended the text of this round
+  bool whole_ = false;        // whether the model itself ended the text of this round
   std::optional<Chat> next_;  // known part of the question, until a round drafts for it
+  std::string known_;         // question_of() the part for which the present round drafts
   bool pauses_ = false;       // whether the user paused when next_ arrived
   Drafting drafting_;
   SentenceStream sentences_;
