@@ -38,7 +38,8 @@ constexpr const char* kText = "The ferry leaves at seven in the morning.";
 constexpr int kBatches[] = {1, 8, 16, 32, 64};
 constexpr int kPositions = 1024;
 constexpr double kLeastRecalled = 0.85;
-constexpr double kMostUs = 60;  // limit of the host's time for a step of kMeantFor sequences
+// Limit of the host's time for a step of kMeantFor sequences: twice that of a quiet core.
+constexpr double kMostUs = 120;
 constexpr int kMeantFor = 32;
 // us that an empty kernel in a graph takes, and bytes that a copy reads and writes in a us (H200,
 // docs/gpu.md).
