@@ -162,5 +162,17 @@ TEST(Drafting, WaitsForALittleAndGivesUpInTheEnd) {
   EXPECT_EQ(drafting.written(), "");
 }
 
+TEST(Drafting, RoundsReplaceOthersAtOnceOnlyACertainNumberOfTimes) {
+  Drafting drafting({.more = 2, .most_at_once = 2});
+  drafting.begin();
+  EXPECT_TRUE(drafting.may_begin(true));
+  EXPECT_FALSE(drafting.may_begin());
+  drafting.begin();
+  EXPECT_FALSE(drafting.may_begin(true));
+  drafting.wrote("a");
+  drafting.wrote("b");
+  EXPECT_TRUE(drafting.may_begin());
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -169,7 +169,7 @@ TEST(DraftRules, ADraftAssumesTheQuestionMarkThatIsTypedLast) {
   Scene scene({});
   scene.hear("Who is it");
   scene.writer->write(0, "I am");
-  scene.hear("Who is it?");
+  scene.turn->hear(Scene::said("Who is it?"), true);
   scene.ask("Who is it?");
   EXPECT_EQ(scene.writer->asked.size(), 1u) << "the draft is the answer";
   EXPECT_EQ(scene.ear->answer, "I am");

@@ -169,6 +169,18 @@ TEST_F(Bits, OfAttentionAreTheSameOnEveryProcessor) {
     got[at++] = {sum_of(pool.keys(0, 0, 0), 10 * KvPool::page_bytes(pool.spec())), sum_of(out)};
 #if defined(__x86_64__)
     std::vector<float> other(q.size());
+    if (dtype == DType::kI8 && cpu_features().avx512) {
+      for (float scale = 0.1f; scale > 0.001f; scale *= 0.9f) {
+        std::vector<float> narrow(q.size());
+        AttentionTile each = tile;
+        each.scale = scale, each.out = narrow.data();
+        simd::attend(each);
+        each.out = other.data(), each.q8_weights = &q8_weights_avx512;
+        simd::attend(each);
+        EXPECT_EQ(sum_of(other), sum_of(narrow)) << scale;
+      }
+      tile.q8_weights = &q8_weights_avx512;
+    }
     if (dtype == DType::kI8 && cpu_features().avx512_vnni) {
       tile.out = other.data(), tile.word_product = &pair_product_avx512vnni;
       simd::attend(tile);
