@@ -74,7 +74,7 @@ std::shared_ptr<Turn> Turn::begin(std::shared_ptr<Service> writer, std::shared_p
 void Turn::hear(Chat known, bool pauses) {
   const std::lock_guard lock(mutex_);
   if (asked_ || over_ || !options_.predict) return;
-  next_ = std::move(known);
+  next_ = Next{drafted_chat(known, options_.prediction.hint), question_of(known)};
   pauses_ = pauses;
   draft_on();
 }
@@ -115,16 +115,14 @@ void Turn::cancel() {
 /// Begins a draft for the newest question if a new round may begin.
 void Turn::draft_on() {
   if (asked_ || over_ || !next_) return;
-  const Chat chat = drafted_chat(*next_, options_.prediction.hint);
-  if (drafts_for(chat)) return next_.reset();
-  std::string known = question_of(*next_);
-  const bool at_once = first_ || pauses_ || ends_within_word(known_, known);
+  if (drafts_for(next_->chat)) return next_.reset();
+  const bool at_once = first_ || pauses_ || ends_within_word(known_, next_->known);
   if (!drafting_.may_begin(at_once)) return;
   stop_reading();
   drafting_.begin();
-  known_ = std::move(known);
-  next_.reset();
-  read_on(chat, true);
+  const Next next = *std::exchange(next_, std::nullopt);
+  known_ = next.known;
+  read_on(next.chat, true);
 }
 
 /// Stops the round, and makes its text the guess of the next round.

@@ -92,6 +92,11 @@ class Turn : public std::enable_shared_from_this<Turn> {
  private:
   class Draft;
   class Voice;
+  /// A known part of the question.
+  struct Next {
+    Chat chat;          ///< the conversation for which a round would draft
+    std::string known;  ///< question_of() the conversation, before drafted_chat()
+  };
   struct Spoken {
     std::string text;
     RequestId id = 0;
@@ -138,8 +143,8 @@ class Turn : public std::enable_shared_from_this<Turn> {
   std::shared_ptr<Reflection> reflection_;  // set while the round waits for the reflection
   std::optional<RequestId> reading_;
   bool whole_ = false;        // whether the model itself ended the text of this round
-  std::optional<Chat> next_;  // known part of the question, until a round drafts for it
-  std::string known_;         // question_of() the part for which the present round drafts
+  std::optional<Next> next_;  // the part of the question that is known, until a round drafts for it
+  std::string known_;         // Next::known of the present round
   bool pauses_ = false;       // whether the user paused when next_ arrived
   Drafting drafting_;
   SentenceStream sentences_;
