@@ -242,6 +242,8 @@ TEST_F(RehearsalTest, EveryRuleHasItsRun) {
   EXPECT_EQ(jacobi.same, 1);
   EXPECT_LT(top_50.same, 1) << "nothing was kept that would not have been written";
   EXPECT_LT(top_50.tokens.wasted, greedy.tokens.wasted);
+  EXPECT_LT(greedy.forwards.mean, sums[0].forwards.mean);
+  EXPECT_LT(top_50.forwards.mean, sums[0].forwards.mean);
   EXPECT_GT(reflected.reflections, 0);
   const std::string page = rehearsal_html(runs, "a <page>");
   EXPECT_NE(page.find("a &lt;page&gt;"), std::string::npos);
