@@ -159,6 +159,16 @@ class TranscriptionServerTest : public testing::Test {
     server_ = std::make_unique<HttpServer>(std::move(options));
     server_->open(std::make_shared<FakeBackend>());
   }
+  /// Begins a server whose recogniser is "installed", and which has no models yet.
+  void install_ears(bool asked_for) {
+    server_.reset();
+    ServerOptions options;
+    options.port = 0;
+    options.ears = std::make_shared<Ears>(
+        std::vector<std::shared_ptr<Recogniser>>{std::make_shared<NamedEars>("installed")},
+        asked_for);
+    server_ = std::make_unique<HttpServer>(std::move(options));
+  }
   static std::string request(const std::string& file, const std::string& fields = "",
                              const std::string& path = "/v1/audio/transcriptions",
                              const std::string& version = "1.1") {
@@ -394,13 +404,7 @@ TEST_F(TranscriptionServerTest, LengthAndSizeAreBounded) {
 TEST_F(TranscriptionServerTest, AModelThatHearsComesBeforeWhatIsInstalled) {
   for (const bool asked_for : {true, false}) {
     for (const bool hears : {true, false}) {
-      server_.reset();
-      ServerOptions options;
-      options.port = 0;
-      options.ears = std::make_shared<Ears>(
-          std::vector<std::shared_ptr<Recogniser>>{std::make_shared<NamedEars>("installed")},
-          asked_for);
-      server_ = std::make_unique<HttpServer>(std::move(options));
+      install_ears(asked_for);
       const auto model = std::make_shared<FakeWriter>();
       if (hears) model->write_down(std::make_shared<NamedEars>("writer"));
       server_->open(model);
@@ -424,13 +428,7 @@ TEST_F(TranscriptionServerTest, AModelThatHearsComesBeforeWhatIsInstalled) {
 /// While models are loading, the server cannot know whether one of them recognises speech.
 TEST_F(TranscriptionServerTest, WhileModelsLoadOnlyAnsweredByARecogniserThatWasNamed) {
   for (const bool asked_for : {true, false}) {
-    server_.reset();
-    ServerOptions options;
-    options.port = 0;
-    options.ears = std::make_shared<Ears>(
-        std::vector<std::shared_ptr<Recogniser>>{std::make_shared<NamedEars>("installed")},
-        asked_for);
-    server_ = std::make_unique<HttpServer>(std::move(options));
+    install_ears(asked_for);
     const auto status = [&](const std::string& model) {
       return ask(request(silence(1), field("model", model))).status;
     };
@@ -447,12 +445,7 @@ TEST_F(TranscriptionServerTest, WhileModelsLoadOnlyAnsweredByARecogniserThatWasN
 }
 
 TEST_F(TranscriptionServerTest, AnUnloadedModelThatHearsIsLoadedAgain) {
-  server_.reset();
-  ServerOptions options;
-  options.port = 0;
-  options.ears = std::make_shared<Ears>(
-      std::vector<std::shared_ptr<Recogniser>>{std::make_shared<NamedEars>("installed")}, false);
-  server_ = std::make_unique<HttpServer>(std::move(options));
+  install_ears(false);
   const auto hearing = [] {
     auto model = std::make_shared<FakeWriter>();
     model->write_down(std::make_shared<NamedEars>("writer"));
