@@ -168,8 +168,8 @@ struct GroupScales : RowScale<V> {
   static void begin(I& c, const int32_t* start) { c = V::set1_i(*start); }
 };
 
-/// Weights as V::pairs() returns them: vectors of I, one after another. Groups begin at multiples
-/// of 64 bytes.
+/// Weights as V::pairs() returns them: vectors of I, one after another. Each group begins at a
+/// multiple of 64 bytes.
 template <class V>
 struct Ready : V {
   using I = typename V::I;
