@@ -310,6 +310,7 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
   common.page_bytes = static_cast<int64_t>(s.kv_heads * head_bytes(s));
   common.max_pages = ragged.max_pages;
   common.dtype = s.dtype;
+  common.bytes = s.byte_products;
   common.scale = spec.scale;
   common.cap = spec.cap;
   common.window = spec.window;
@@ -319,6 +320,7 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
   if (cpu_features().avx512) common.q8_weights = &q8_weights_avx512;
   if (cpu_features().quick_dots) common.dot_product = &pair_product_avx512bf16;
   if (cpu_features().avx512_vnni) common.word_product = &pair_product_avx512vnni;
+  if (cpu_features().avx512_vnni) common.attend_bytes = &attend_bytes_avx512vnni;
 #endif
   const int64_t lanes = tiling.lanes;
   const auto head = [&](int64_t lane) {

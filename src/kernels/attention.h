@@ -23,6 +23,8 @@ struct KvSpec {
   int kv_heads = 0;
   int head_dim = 0;
   DType dtype = DType::kF16;
+  /// With i8, on a CPU: q and the weights of positions are rounded to 8 bits, too, else to 16.
+  bool byte_products = false;
 };
 
 /// The memory of all pages. The caller assigns the pages to sequences. Pages are zero at first and

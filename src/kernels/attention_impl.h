@@ -29,6 +29,7 @@ struct AttentionTile {
   const int32_t* table = nullptr;
   int max_pages = 0;
   DType dtype = DType::kF32;
+  bool bytes = false;  ///< KvSpec::byte_products
   float scale = 1;
   float cap = 0;
   const float* slopes = nullptr;  ///< AttentionSpec::slopes of the group; may be null
@@ -41,6 +42,9 @@ struct AttentionTile {
   void (*dot_product)(const PairProduct<uint16_t>& p) = nullptr;
   /// The product for many vectors and a cache of 8 bits; null: that of simd.h's vectors.
   void (*word_product)(const PairProduct<int16_t>& p) = nullptr;
+  /// The steps of a block for many vectors, a cache of 8 bits and `bytes`, without cap and slopes;
+  /// null: by the functions above and below.
+  void (*attend_bytes)(const ByteBlock& block, ByteRow* rows, int count) = nullptr;
   /// The weights of a cache of 8 bits without cap and slopes; null: by simd.h's vectors.
   void (*q8_weights)(const Q8Block& block, Q8Row* rows, int count) = nullptr;
 

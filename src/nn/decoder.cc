@@ -455,6 +455,7 @@ void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRan
   const DecoderConfig& config = encoder.config();
   KvSpec spec = config.kv_spec(ctx.device == Device::kCpu ? config.whole_cache : DType::kF32);
   spec.layers = 1;
+  spec.byte_products = true;  // did not increase the error of an encoder's rows (decision 0012)
   const View memory =
       ctx.arena.take({held * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
   const KvPool pool(spec, held, memory);

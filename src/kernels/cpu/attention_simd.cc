@@ -2,6 +2,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "kernels/attention.h"
 #include "kernels/attention_impl.h"
@@ -22,6 +23,7 @@ constexpr int kRows = KvPool::kPageRows;
 constexpr int kBlock = 4 * kRows;
 constexpr int kVectors = AttentionTile::kMaxVectors;
 constexpr int kDim = AttentionTile::kMaxDim;
+constexpr float kLog2E = 1.44269504088896341f;
 
 /// Prefetches memory into L2 that will be read soon.
 SYRINX_INLINE void ask_for(const void* p) { __builtin_prefetch(p, 0, 2); }
@@ -80,33 +82,21 @@ void product_any(int m, int64_t columns, const float* a, int64_t a_stride,
   if (columns) product_rows<Type, 1>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
 }
 
-/// Finds the largest |x|; NaN if one of the numbers is NaN. The bits of magnitudes compare like
+/// Returns the largest |x|; NaN if one of the numbers is NaN. The bits of magnitudes compare like
 /// integers, and NaN has the largest bits.
-class Magnitude {
- public:
-  SYRINX_INLINE Magnitude() : top_(all_int(0)) {}
-  SYRINX_INLINE V8 see(V8 x) {
-    top_ = max(top_, magnitude_bits(x));
-    return x;
-  }
-  SYRINX_INLINE float largest() const { return largest_bits(top_); }
-
- private:
-  I8 top_;
-};
-
 SYRINX_INLINE float largest_magnitude(const float* x, int count) {
-  Magnitude m;
-  for (int i = 0; i < count; i += 8) m.see(load(x + i));
-  return m.largest();
+  I8 top = all_int(0);
+  for (int i = 0; i < count; i += 8) top = max(top, magnitude_bits(load(x + i)));
+  return largest_bits(top);
 }
 
-/// Converts x to integers up to +-32767 in units of the returned number; `top` is the largest
-/// magnitude. A NaN in x makes the unit NaN. count % 8 == 0.
-SYRINX_INLINE float to_int16(const float* x, int count, float top, int16_t* out) {
-  const V8 f = all(top > 0 ? 32767.f / top : 0.f);
+/// Converts x to integers up to +-most in units of the returned number. A NaN in x makes the unit
+/// NaN. count % 8 == 0.
+SYRINX_INLINE float to_int16(const float* x, int count, float most, int16_t* out) {
+  const float top = largest_magnitude(x, count);
+  const V8 f = all(top > 0 ? most / top : 0.f);
   for (int i = 0; i < count; i += 8) store_int16(out + i, mul(load(x + i), f));
-  return top * (1.f / 32767);
+  return top * (1.f / most);
 }
 
 /// Converts x like to_int16(), to integers up to +-127.
@@ -217,14 +207,17 @@ struct SoftmaxRow {
   float keep;          ///< the factor by which results of earlier blocks must be multiplied
 };
 
-/// Applies cap, slope and limits to scores [j, j + 8), which are multiplied by
-/// AttentionTile::scale.
-SYRINX_INLINE V8 limited(V8 x, int j, const SoftmaxRow& row, const AttentionTile& t) {
+/// Applies cap and slope to scores [j, j + 8), which are multiplied by AttentionTile::scale.
+SYRINX_INLINE V8 shaped(V8 x, int j, const SoftmaxRow& row, const AttentionTile& t) {
   if (t.cap > 0) x = mul(all(t.cap), tanh(mul(x, all(1 / t.cap))));
   if (row.slope) x = add(x, load(row.slope + j));
-  if (j < row.low || j + 8 > row.high)
-    x = select(lanes_within(j, row.low, row.high), x, all(-INFINITY));
   return x;
+}
+
+/// Replaces values at positions [j, j + 8) to which the row does not attend.
+SYRINX_INLINE V8 limited(V8 x, int j, const SoftmaxRow& row, V8 other) {
+  if (j >= row.low && j + 8 <= row.high) return x;
+  return select(lanes_within(j, row.low, row.high), x, other);
 }
 
 /// Updates the sums of a row: `higher` is the largest score, `mass` the sum of the new weights.
@@ -240,7 +233,7 @@ SYRINX_INLINE void softmax_block(float* s, int width, const AttentionTile& t, So
   const V8 f = all(t.scale);
   V8 peak = all(*row.top);
   for (int j = 0; j < width; j += 8) {
-    const V8 x = limited(mul(load(s + j), f), j, row, t);
+    const V8 x = limited(shaped(mul(load(s + j), f), j, row, t), j, row, all(-INFINITY));
     store(s + j, x);
     peak = max(x, peak);
   }
@@ -293,6 +286,7 @@ class FloatCache {
                       at(next));
   }
 
+  bool attend(const Block&, const AttentionTile&, const SoftmaxRow*, float*) { return false; }
   void end_mix(float*) const {}
 
  private:
@@ -350,6 +344,7 @@ class PairCache {
     product_(call);
   }
 
+  bool attend(const Block&, const AttentionTile&, const SoftmaxRow*, float*) { return false; }
   void end_mix(float*) const {}
 
  private:
@@ -361,7 +356,8 @@ class PairCache {
   alignas(64) Number weights_[kVectors * kStride];
 };
 
-/// A cache of 8-bit numbers with one scale per row: sums of products are exact integers.
+/// A cache of 8-bit numbers with one scale per row: sums of products are exact integers. q and the
+/// weights have 8 bits if the tile requests it, else 16.
 class Q8Cache {
  public:
   using Score = int32_t;  // a sum of products, without the scales
@@ -369,10 +365,19 @@ class Q8Cache {
   explicit Q8Cache(const AttentionTile& t)
       : vectors_(t.rows * t.group),
         dim_(t.dim),
-        product_(vectors_ < kFewVectors ? nullptr : t.word_product) {
+        bytes_(t.bytes),
+        product_(vectors_ < kFewVectors ? nullptr : t.word_product),
+        attend_bytes_(!bytes_ || vectors_ < kFewVectors || t.cap > 0 || t.slopes ? nullptr
+                                                                                 : t.attend_bytes) {
     for (int i = 0; i < vectors_; ++i) {
       const float* from = t.q + (i / t.group) * t.q_stride + int64_t{i % t.group} * dim_;
-      q_scale_[i] = to_int16(from, dim_, largest_magnitude(from, dim_), q_ + i * kStride);
+      if (attend_bytes_) {
+        int8_t* q = q_.bytes + i * ByteRow::kStride;
+        q_scale_[i] = to_int8(from, dim_, q);
+        start_[i] = -128 * std::accumulate(q, q + dim_, 0);
+      } else {
+        q_scale_[i] = to_int16(from, dim_, bytes_ ? 127 : 32767, q_.words + i * kStride);
+      }
     }
   }
 
@@ -381,28 +386,49 @@ class Q8Cache {
   void score(const char* keys, const char* next, int32_t* scores) const {
     ask_for_scales(next);
     const bool add = false;
-    multiply({q_, at(keys), scores, 2 * kRows, kBlock, vectors_, kRows, dim_ / 2, add}, next);
+    multiply({q_.words, at(keys), scores, 2 * kRows, kBlock, vectors_, kRows, dim_ / 2, add}, next);
   }
 
-  /// Computes the weights of the block times the scales of its values, in 15 bits.
+  /// Computes the block as a whole, if the processor has an instruction for it.
+  bool attend(const Block& from, const AttentionTile& t, const SoftmaxRow* rows, float* mixed) {
+    if (!attend_bytes_) return false;
+    ByteBlock block;
+    copy_scales(from, block);
+    block.dim = dim_;
+    for (int64_t p = from.skip; p < from.count; p += kRows) {
+      block.keys[p / kRows] = at(from.pages[p / kRows]);
+      block.values[p / kRows] = at(values(from.pages[p / kRows], dim_));
+    }
+    ByteRow row[kVectors];
+    for (int i = 0; i < vectors_; ++i) {
+      set(i, t, rows[i], row[i]);
+      row[i].q = q_.bytes + i * ByteRow::kStride;
+      row[i].start = start_[i];
+      row[i].mixed = mixed + i * dim_;
+    }
+    attend_bytes_(block, row, vectors_);
+    return true;
+  }
+
+  /// Computes the weights of the block times the scales of its values.
   void weigh(const int32_t* scores, const Block& from, const AttentionTile& t, SoftmaxRow* rows) {
     Q8Block block;
-    block.width = from.width;
-    block.scale = t.scale;
-    copy_scales(from, 0, block.key_scales);
-    copy_scales(from, kRows * (dim_ + 4), block.value_scales);
+    copy_scales(from, block);
     Q8Row row[kVectors];
-    for (int i = 0; i < vectors_; ++i)
-      row[i] = {scores + i * kBlock, q_scale_[i],   rows[i].low,           rows[i].high,
-                rows[i].top,         rows[i].total, weights_ + i * kStride};
+    for (int i = 0; i < vectors_; ++i) {
+      set(i, t, rows[i], row[i]);
+      row[i].sums = scores + i * kBlock;
+      row[i].weights = weights_ + i * kStride;
+    }
     if (t.q8_weights && t.cap == 0 && !t.slopes) {
       t.q8_weights(block, row, vectors_);
     } else {
-      for (int i = 0; i < vectors_; ++i) weigh_row(block, row[i], t, rows[i]);
+      for (int i = 0; i < vectors_; ++i)
+        weigh_row(block, row[i], q_scale_[i] * t.scale, t, rows[i]);
     }
     for (int i = 0; i < vectors_; ++i) {
       rows[i].keep = row[i].keep;
-      weight_scale_[i] = row[i].weight_scale;
+      unit_[i] = row[i].unit;
     }
     std::fill_n(sums_, vectors_ * dim_, 0);
   }
@@ -419,7 +445,7 @@ class Q8Cache {
       for (int d = 0; d < dim_; d += 8) {
         float* to = mixed + i * dim_ + d;
         const V8 part = to_float(load(sums_ + i * dim_ + d));
-        store(to, fma(part, all(weight_scale_[i]), load(to)));
+        store(to, fma(part, all(unit_[i]), load(to)));
       }
   }
 
@@ -436,38 +462,59 @@ class Q8Cache {
     product_q8(p.rows, p.columns, p.a, kStride, reinterpret_cast<const char*>(p.b), p.b_stride,
                p.depth, p.c, p.c_stride, next);
   }
-  /// Copies the scales that follow the numbers at `part` bytes behind each page's keys. A row that
-  /// was never written may have any scale, even NaN, so its scale becomes 0.
-  void copy_scales(const Block& block, int64_t part, float* to) const {
-    std::fill_n(to, block.skip, 0.f);
-    for (int64_t p = block.skip; p < block.count; p += kRows)
-      std::memcpy(to + p, block.pages[p / kRows] + part + kRows * dim_, sizeof(float) * kRows);
-    std::fill(to + block.count, to + block.width, 0.f);
+  /// Sets all but the memory of the row.
+  void set(int i, const AttentionTile& t, const SoftmaxRow& from, Q8Row& row) const {
+    row.scale = q_scale_[i] * t.scale * kLog2E;
+    row.low = from.low, row.high = from.high;
+    row.top = from.top, row.total = from.total;
   }
 
-  static void weigh_row(const Q8Block& block, Q8Row& row, const AttentionTile& t,
-                        SoftmaxRow& softmax) {
-    const V8 f = all(block.scale), unit = all(row.q_scale);
+  /// Copies the scales that follow the numbers of each page.
+  void copy_scales(const Block& from, Q8Block& to) const {
+    to.width = from.width;
+    copy_scales(from, 0, to.key_scales);
+    copy_scales(from, kRows * (dim_ + 4), to.value_scales);
+    to.most = bytes_ ? 255 : 32767;
+  }
+  /// A row that was never written may have any scale, even NaN, so its scale becomes 0. `part`:
+  /// distance of the numbers from the page's keys, in bytes.
+  void copy_scales(const Block& from, int64_t part, float* to) const {
+    std::fill_n(to, from.skip, 0.f);
+    for (int64_t p = from.skip; p < from.count; p += kRows)
+      std::memcpy(to + p, from.pages[p / kRows] + part + kRows * dim_, sizeof(float) * kRows);
+    std::fill(to + from.count, to + from.width, 0.f);
+  }
+
+  /// Computes the weights of one row. `unit`: value of one unit of q, times AttentionTile::scale.
+  static void weigh_row(const Q8Block& block, Q8Row& row, float unit, const AttentionTile& t,
+                        const SoftmaxRow& softmax) {
+    const bool plain = t.cap == 0 && !softmax.slope;
     alignas(64) float x[kBlock];
-    V8 peak = all(*row.top);
+    V8 highest = all(-FLT_MAX);
+    I8 bits = all_int(0);
     for (int j = 0; j < block.width; j += 8) {
-      const V8 score = mul(to_float(load(row.sums + j)), mul(load(block.key_scales + j), unit));
-      const V8 s = limited(mul(score, f), j, softmax, t);
+      V8 s = mul(to_float(load(row.sums + j)), load(block.key_scales + j));
+      if (!plain) s = shaped(mul(s, all(unit)), j, softmax, t);
       store(x + j, s);
-      peak = max(s, peak);
+      highest = max(limited(s, j, softmax, highest), highest);
+      bits = max(bits, magnitude_bits(limited(load(block.value_scales + j), j, softmax, all(0))));
     }
-    const float higher = largest(peak);
-    const V8 shift = all(higher);
-    V8 mass = all(0);
-    Magnitude top;
+    const float scale = plain ? row.scale : kLog2E, top = largest(highest) * scale;
+    const float largest_scale = largest_bits(bits);
+    const V8 f = all(largest_scale > 0 ? block.most / largest_scale : 0.f);
+    V8 mass[2] = {all(0), all(0)};
     for (int j = 0; j < block.width; j += 8) {
-      const V8 w = exp_of_negative(sub(load(x + j), shift));
-      mass = add(mass, w);
-      store(x + j, top.see(mul(w, load(block.value_scales + j))));
+      V8 w = exp2_of_negative(fma(load(x + j), all(scale), all(-top)));
+      w = limited(w, j, softmax, all(0));
+      mass[j / 8 % 2] = add(mass[j / 8 % 2], w);
+      store_int16(row.weights + j, mul(w, mul(load(block.value_scales + j), f)));
     }
-    update(softmax, higher, mass);
-    row.keep = softmax.keep;
-    row.weight_scale = to_int16(x, block.width, top.largest(), row.weights);
+    const float higher = top > *row.top ? top : *row.top;
+    row.keep = first(exp2_of_negative(all(*row.top - higher)));
+    const float part = first(exp2_of_negative(all(top - higher)));
+    *row.total = std::fma(*row.total, row.keep, sum(add(mass[0], mass[1])) * part);
+    *row.top = higher;
+    row.unit = largest_scale * (1.f / block.most) * part;
   }
 
   void ask_for_scales(const char* part) const {
@@ -475,9 +522,15 @@ class Q8Cache {
     ask_for(part + kRows * dim_ + 64);
   }
   int vectors_, dim_;
+  bool bytes_;
   void (*product_)(const Product& p);
-  float q_scale_[kVectors], weight_scale_[kVectors];
-  alignas(64) int16_t q_[kVectors * kStride];
+  void (*attend_bytes_)(const ByteBlock& block, ByteRow* rows, int count);
+  float q_scale_[kVectors], unit_[kVectors];
+  int32_t start_[kVectors];  // ByteRow::start
+  union {
+    alignas(64) int16_t words[kVectors * kStride];
+    int8_t bytes[kVectors * ByteRow::kStride];  // for attend_bytes_
+  } q_;
   alignas(64) int16_t weights_[kVectors * kStride];
   alignas(64) int32_t sums_[kVectors * kDim];
 };
@@ -512,10 +565,6 @@ void attend_as(const AttentionTile& t, auto... product) {
         later[i] = t.next_head + t.next_table[t.place(t.next_page + i)] * t.page_bytes;
       }
     }
-    const auto values = [&](int64_t p) { return Cache::values(block.pages[p / kRows], dim); };
-    for (int i = 0; i < vectors; ++i) std::fill_n(scores + i * kBlock, skip, 0);
-    for (int64_t p = skip; p < count; p += kRows)
-      cache.score(block.pages[p / kRows], values(p), scores + p);
     SoftmaxRow rows[kVectors];
     for (int i = 0; i < vectors; ++i) {
       const int row = i / t.group;
@@ -524,6 +573,11 @@ void attend_as(const AttentionTile& t, auto... product) {
         slope[j] = t.slopes[i % t.group] * static_cast<float>(start + j - t.position - row);
       rows[i] = {t.first(row) - start, t.last(row) - start, slope, top + i, total + i, 1};
     }
+    if (cache.attend(block, t, rows, mixed)) continue;
+    const auto values = [&](int64_t p) { return Cache::values(block.pages[p / kRows], dim); };
+    for (int i = 0; i < vectors; ++i) std::fill_n(scores + i * kBlock, skip, 0);
+    for (int64_t p = skip; p < count; p += kRows)
+      cache.score(block.pages[p / kRows], values(p), scores + p);
     cache.weigh(scores, block, t, rows);
     for (int i = 0; i < vectors; ++i)
       for (int d = 0; rows[i].keep != 1.f && d < dim; d += 8)

@@ -69,6 +69,18 @@ SYRINX_INLINE V8 exp_of_negative(V8 x) {
   return keep(alive, mul(p, pow2(to_int(n))));
 }
 
+/// Computes 2^x for x <= 0 or NaN; relative error < 3e-6, 2^-126 below -126.
+SYRINX_INLINE V8 exp2_of_negative(V8 x) {
+  x = max(all(-126.f), x);
+  const V8 n = round(x), r = sub(x, n);
+  V8 p = all(9.582851082e-3f);
+  p = fma(p, r, all(5.590642989e-2f));
+  p = fma(p, r, all(2.402409911e-1f));
+  p = fma(p, r, all(6.931241751e-1f));
+  p = fma(p, r, all(1.f));
+  return mul(p, pow2(to_int(n)));
+}
+
 /// Computes sin(x - n pi) for multiples n of 1/2 with |x - n pi| <= pi / 2; n pi is subtracted in
 /// three parts. Absolute error < 2e-7 for |x| < 8192.
 SYRINX_INLINE V8 sine_behind(V8 x, V8 n) {
