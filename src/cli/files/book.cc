@@ -30,6 +30,7 @@
 #include "io/file.h"
 #include "model/markup.h"
 #include "model/options.h"
+#include "model/pauses.h"
 #include "text/segment_queue.h"
 #include "text/silent_text.h"
 #include "text/ssml.h"
@@ -192,13 +193,15 @@ class Book {
  private:
   struct Running {
     std::shared_ptr<Collector> collector;
-    bool silent = false;  ///< nothing in the part can be spoken
+    Error refusal = {};  ///< why the engine refused the part, which then has no samples
   };
   std::string identity() const;
   void take_markup(const PipelineInfo& info);
+  void check_pauses() const;
+  std::string name_of(size_t chapter) const;
   std::string file_of(size_t chapter) const;
   Running submit(Engine& engine, const BookPart& part) const;
-  void keep(size_t index, Running running);
+  void keep(size_t index, const Running& running);
   void finish_file(size_t chapter);
   AudioLabels labels(size_t chapter, const std::vector<BookMark>& marks) const;
   void write_playlist() const;
@@ -221,8 +224,9 @@ class Book {
   const Target target_;
   const AudioFormat format_;
   BookWork work_;
-  int rate_ = 0;           // sample rate in Hz
-  SpeechRequest request_;  // options of every part, voice included
+  int rate_ = 0;                                       // sample rate in Hz
+  SpeechRequest request_;                              // options of every part, voice included
+  std::string why_silent_ = nothing_to_say().message;  // why the last part was left out
 };
 
 /// Returns the options that are set, each with its value.
@@ -261,6 +265,21 @@ std::string Book::identity() const {
              markup_identity(manuscript_.ssml)));
 }
 
+/// Refuses pauses that are too long before any part is spoken.
+void Book::check_pauses() const {
+  for (const BookPart& part : parts_) {
+    std::vector<PausePiece> pieces;
+    const Status read = PauseReader().push(part.text, true, pieces);
+    if (!read) throw LoadError(concat(name_of(part.chapter), ": ", read.error().message));
+  }
+}
+
+/// Returns number and title of a chapter, for messages.
+std::string Book::name_of(size_t chapter) const {
+  const std::string& title = chapters_[chapter].title;
+  return concat("chapter ", chapter + 1, title.empty() ? "" : concat(" (", title, ")"));
+}
+
 std::string Book::file_of(size_t chapter) const {
   if (!target_.directory) return target_.path;
   return join_path(target_.path,
@@ -276,40 +295,40 @@ Book::Running Book::submit(Engine& engine, const BookPart& part) const {
     request.say.text = part.text;
   }
   request.terms.offline = true;
-  Running running{std::make_shared<Collector>()};
-  const Result<RequestId> id = engine.submit(request, running.collector);
-  if (id) return running;
-  // A part with nothing to speak, e.g. a row of stars between two scenes, does not end the book.
-  const bool nothing = id.error().code == ErrorCode::kInvalid && id.error().param == "input";
-  if (!nothing) throw LoadError(id.error().message);
-  running.silent = true;
-  return running;
+  auto collector = std::make_shared<Collector>();
+  const Result<RequestId> id = engine.submit(request, collector);
+  if (id) return {.collector = std::move(collector)};
+  if (!is_nothing_to_say(id.error())) throw LoadError(id.error().message);
+  return {.refusal = id.error()};
 }
 
-/// Waits for the audio of a part and appends it to the file.
-void Book::keep(size_t index, Running running) {
-  bool cut_short = false;
-  if (!running.silent) {
-    const Outcome& outcome = running.collector->wait();
-    running.silent = is_nothing_to_say(outcome.error);
-    const bool ended =
-        outcome.reason != FinishReason::kError && outcome.reason != FinishReason::kCancelled;
-    if (!ended && !running.silent) {
-      throw LoadError(outcome.error.message + "; run the same command again to continue");
-    }
-    cut_short = ended && outcome.reason != FinishReason::kStop;
+/// Waits for the audio of a part and appends it to the file. A part that the voice cannot speak
+/// does not end the book.
+void Book::keep(size_t index, const Running& running) {
+  const BookPart& part = parts_[index];
+  Outcome outcome{.reason = FinishReason::kError, .error = running.refusal};
+  if (running.collector) outcome = running.collector->wait();
+  if (is_nothing_to_say(outcome.error)) {
+    const bool words = content_of(part.text) == TextContent::kWords;
+    if (words) why_silent_ = outcome.error.message;
+    work_.add({}, begins_chapter(index), words ? PartEnd::kLeftOut : PartEnd::kWhole);
+    return;
   }
-  std::vector<float> samples;
-  if (!running.silent) samples = running.collector->samples();
-  const double pause_s = static_cast<double>(parts_[index].pause_s) / request_.voice.speed;
-  if (!running.silent && !ends_file(index)) {
+  if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
+    throw LoadError(outcome.error.message + "; run the same command again to continue");
+  }
+  std::vector<float> samples = running.collector->samples();
+  const double pause_s = static_cast<double>(part.pause_s) / request_.voice.speed;
+  if (!ends_file(index)) {
     samples.resize(samples.size() + static_cast<size_t>(std::llround(pause_s * rate_)), 0.f);
   }
-  work_.add(samples, begins_chapter(index), cut_short);
+  const bool whole = outcome.reason == FinishReason::kStop;
+  work_.add(samples, begins_chapter(index), whole ? PartEnd::kWhole : PartEnd::kCutShort);
 }
 
 void Book::finish_file(size_t chapter) {
   const BookPosition& place = work_.place();
+  if (place.samples == 0) return work_.skip_file(file_of(chapter));
   std::vector<BookMark> marks;
   for (size_t i = 0; i < parts_.size() && marks.size() < place.marks.size(); ++i) {
     const bool here = !target_.directory || parts_[i].chapter == chapter;
@@ -345,12 +364,18 @@ AudioLabels Book::labels(size_t chapter, const std::vector<BookMark>& marks) con
   return out;
 }
 
+/// Writes the list of files, and reports the chapters that have none.
 void Book::write_playlist() const {
   NewFile list(join_path(target_.path, kPlaylist));
   std::string text = "#EXTM3U\n";
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (!begins_chapter(i)) continue;
     const std::string file = file_of(parts_[i].chapter);
+    if (!is_file(file)) {
+      std::fprintf(stderr, "syrinx: %s has no file: this voice can speak none of its words\n",
+                   name_of(parts_[i].chapter).c_str());
+      continue;
+    }
     text += file.substr(file.rfind('/') + 1) + "\n";
   }
   list.append(text.data(), text.size());
@@ -370,6 +395,7 @@ void Book::take_markup(const PipelineInfo& info) {
 
 int Book::speak() {
   const double began_s = now_s();
+  check_pauses();
   const std::unique_ptr<Engine> engine = load_engine(options_.load);
   rate_ = engine->pipeline().info().speech.sample_rate;
   request_ = options_.request;
@@ -383,7 +409,8 @@ int Book::speak() {
                  clock_text(static_cast<double>(place.all_samples) / rate_).c_str());
   }
   // The previous run stopped after adding a file's last part: finishes that file now.
-  if (place.samples > 0 && ends_file(place.parts - 1)) finish_file(parts_[place.parts - 1].chapter);
+  if (!place.marks.empty() && ends_file(place.parts - 1))
+    finish_file(parts_[place.parts - 1].chapter);
 
   Progress progress(bytes_until(parts_.size()), bytes_until(place.parts));
   std::deque<Running> running;
@@ -395,18 +422,23 @@ int Book::speak() {
     }
     progress.show(parts_[index].chapter + 1, chapters_.size(), done_bytes,
                   static_cast<double>(place.all_samples) / rate_);
-    keep(index, std::move(running.front()));
+    keep(index, running.front());
     running.pop_front();
     done_bytes += parts_[index].text.size();
     if (ends_file(index)) finish_file(parts_[index].chapter);
   }
   progress.clear();
-  if (target_.directory) write_playlist();
+  if (target_.directory && place.all_samples > 0) write_playlist();
   work_.finish();
+  if (place.all_samples == 0) throw LoadError(concat(options_.text_file, ": ", why_silent_));
   std::printf("%zu %s, %s of audio in %s: %s\n", chapters_.size(),
               chapters_.size() == 1 ? "chapter" : "chapters",
               clock_text(static_cast<double>(place.all_samples) / rate_).c_str(),
               clock_text(now_s() - began_s).c_str(), target_.path.c_str());
+  if (place.left_out > 0) {
+    std::fprintf(stderr, "syrinx: %zu of %zu parts have words, but none for this voice: %s\n",
+                 place.left_out, parts_.size(), why_silent_.c_str());
+  }
   if (place.cut_short == 0) return 0;
   std::fprintf(stderr, "syrinx: %zu of %zu parts reached a length limit before their end\n",
                place.cut_short, parts_.size());
