@@ -86,6 +86,15 @@ class Say(unittest.TestCase):
             self.assertEqual(self.say(*arguments, "-o", self.wav, stdin=stdin).returncode, 0)
             self.assertTrue(self.read() == want)
 
+    def test_a_text_in_brackets_is_not_a_list(self):
+        for text in ("[One, two.]", "[pause 1s]"):
+            self.say("-", "-o", self.wav, stdin=text.encode())
+            want = self.read()
+            self.assertEqual(self.say(text, "-o", self.wav).returncode, 0)
+            self.assertTrue(self.read() == want, text)
+        self.assertIn(b"has no voice \"[a, b]\"", self.say("Hi.", "--voice", "[a, b]", "-o", self.wav).stderr)
+        self.assertIn(b"'[a]' is an unexpected argument", run_cli("doctor", "[a]").stderr)
+
     def test_standard_output(self):
         done = self.say("Hello there.", "-o", "-")
         self.assertEqual(done.returncode, 0)
