@@ -157,7 +157,7 @@ class Say(unittest.TestCase):
         self.refused(2, "did you mean 'list'?", "voice", "lsit")
         self.refused(2, "syrinx voice list --help", "voice", "list", "--nonsense")
         self.refused(2, "nothing to say", *text)
-        self.refused(2, "nothing to say", *text, "Hello", "-f", "file")
+        self.refused(2, "a text or -f FILE, not both", *text, "Hello", "-f", "file")
         self.refused(2, "--temperature: 5 is not between 0 and 2", *text, "Hello",
                      "--temperature", "5")
         self.refused(2, "--max-frames: -1 is not between 0 and 1000000", *text, "Hello", "--max-frames", "-1")

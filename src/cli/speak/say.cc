@@ -45,9 +45,11 @@ struct SayOptions {
 };
 
 std::string gather_text(const SayOptions& options) {
-  if (options.words.empty() == options.text_file.empty()) {
+  if (options.words.empty() && options.text_file.empty()) {
     throw UsageError("nothing to say: give a text, '-' for the standard input, or -f FILE.");
   }
+  if (!options.words.empty() && !options.text_file.empty())
+    throw UsageError("give a text or -f FILE, not both");
   if (!options.text_file.empty()) return read_text(options.text_file, &std::cerr);
   if (options.words.size() == 1 && options.words.front() == "-") return read_text("-", &std::cerr);
   std::string text;
