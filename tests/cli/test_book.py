@@ -249,6 +249,17 @@ class Book(unittest.TestCase):
         for name in ("01-chapter-i-the-fox.wav", "02-chapter-ii-the-dog.wav"):
             self.assertIn(name, os.listdir(self.path("birds")))
 
+    def test_gutenbergs_licence_is_not_spoken(self):
+        body = f"CHAPTER I.\nThe Fox\n\n{SENTENCE}\n\n"
+        sounds = []
+        for before, after in (("", ""), ("The Project Gutenberg eBook\n\nTitle: Fox\n\n*** START OF THE PROJECT GUTENBERG "
+                                         "EBOOK FOX ***\n\n", "*** END OF THE PROJECT GUTENBERG EBOOK FOX ***\n\nTerms.\n")):
+            self.write(before + body + after)
+            done = self.book("birds.txt", "-o", "fox.wav", "--restart")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            sounds.append(self.read("fox.wav"))
+        self.assertTrue(sounds[0] == sounds[1])
+
     def test_epub(self):
         pages = {"META-INF/container.xml": "<container><rootfile full-path='b.opf'/></container>",
                  "b.opf": "<package><metadata><title>Birds</title></metadata><manifest><item id='n' href='n.xhtml' "
@@ -266,7 +277,7 @@ class Book(unittest.TestCase):
             self.assertIn(name, os.listdir(self.path("birds")))
         self.write("no archive")
         os.rename(self.text, self.path("text.epub"))
-        self.assertIn(b"expected a zip archive", self.book("text.epub").stderr)
+        self.assertIn(b"expected a zip archive (an EPUB", self.book("text.epub").stderr)
 
     def test_exit_codes(self):
         self.write("Hello there.")

@@ -62,7 +62,7 @@ Manuscript read_book(const BookOptions& options) {
   Manuscript out;
   if (lower_ascii(options.text_file).ends_with(".epub")) {
     Epub epub = read_epub(options.text_file);
-    out.ssml.text = std::move(epub.text);
+    out.ssml.text = without_licence(epub.text);
     out.names = std::move(epub.names);
     return out;
   }
@@ -70,7 +70,10 @@ Manuscript read_book(const BookOptions& options) {
   std::erase(out.ssml.text, '\r');
   out.names = find_names(out.ssml.text);
   out.marked = is_ssml(out.ssml.text);
-  if (!out.marked) return out;
+  if (!out.marked) {
+    out.ssml.text = std::string(without_licence(out.ssml.text));
+    return out;
+  }
   const std::string& language = options.request.say.language;
   const bool english = language.empty() || lower_ascii(language).starts_with("en");
   Result<Ssml> read = read_ssml(out.ssml.text, english);
@@ -192,7 +195,7 @@ class Book {
 
  private:
   struct Running {
-    std::shared_ptr<Collector> collector;
+    std::shared_ptr<Collector> collector = {};
     Error refusal = {};  ///< why the engine refused the part, which then has no samples
   };
   std::string identity() const;

@@ -146,6 +146,26 @@ TEST(BookText, Names) {
   EXPECT_EQ(find_names(std::string(60, '\n') + "Title: late\n").title, "");
 }
 
+TEST(BookText, ProjectGutenbergsLicenceIsLeftOut) {
+  const std::string header = "The Project Gutenberg eBook of Alice\n\nTitle: Alice\n\n";
+  EXPECT_EQ(
+      without_licence(header +
+                      "*** START OF THE PROJECT GUTENBERG EBOOK ALICE ***\n\nCHAPTER I\n\n"
+                      "*** She ***\n\n*** END OF THE PROJECT GUTENBERG EBOOK ALICE ***\nLicence"),
+      "\n\nCHAPTER I\n\n*** She ***\n\n");
+  EXPECT_EQ(
+      without_licence("a\n***START OF THIS PROJECT GUTENBERG EBOOK THE ADVENTURES OF\nSHERLOCK "
+                      "HOLMES***\nb\n"),
+      "\nb\n");
+  const std::vector<std::string> others = {header + "She",
+                                           "*** The end of Project Gutenberg ***\n",
+                                           "x *** START OF THE PROJECT GUTENBERG EBOOK ***",
+                                           "*** START OF IT ***\n\nProject Gutenberg ***",
+                                           "***",
+                                           ""};
+  for (const std::string& whole : others) EXPECT_EQ(without_licence(whole), whole);
+}
+
 TEST(BookText, FileNames) {
   EXPECT_EQ(chapter_file_name({"CHAPTER I. Down, \"down\"/../x", 0, 0}, 3, 12),
             "03-chapter-i-down-down-x");
