@@ -83,6 +83,18 @@ TEST(Microphone, ReportsTheEndOfTheRecording) {
   EXPECT_EQ(samples.size(), 30u);
 }
 
+TEST(Microphone, ReportsAFailedRecorder) {
+  Microphone microphone("head -c 640 /dev/zero; exit 3");
+  std::vector<float> samples;
+  EXPECT_TRUE(microphone.read(samples));
+  try {
+    microphone.read(samples);
+    FAIL() << "the failure was not reported";
+  } catch (const LoadError& error) {
+    EXPECT_TRUE(std::string(error.what()).find("failed with code 3") != std::string::npos);
+  }
+}
+
 TEST(Help, IsBrokenBetweenWords) {
   const std::string gap(30, ' ');
   EXPECT_EQ(help_entry("--a", "b", 40), "  --a" + gap.substr(5) + "b\n");
