@@ -150,15 +150,12 @@ class Book(unittest.TestCase):
     def test_speed(self):
         self.write("The wren sang in the hedge, and then it flew away over the pond.")
         sizes = []
-        for speed in ("0.8", "1.6"):
+        for speed in ("0.8", "1.6", "3.2"):  # finch was trained for 0.66 to 1.75
             done = self.book("birds.txt", "-o", "a.wav", "--restart", "--speed", speed)
             self.assertEqual(done.returncode, 0, done.stderr)
             sizes.append(len(self.read("a.wav")))
-        self.assertTrue(1.7 < sizes[0] / sizes[1] < 2.3, sizes)
-        beyond = self.book("birds.txt", "-o", "b.wav", "--speed", "4")
-        self.assertEqual(beyond.returncode, 1)
-        self.assertIn(b"between 0.66 and 1.75", beyond.stderr)
-        self.assertNotIn("b.wav", os.listdir(self.dir))
+        for slow, fast in zip(sizes, sizes[1:]):
+            self.assertTrue(1.7 < slow / fast < 2.3, sizes)
 
     def test_goes_on_where_it_was(self):
         text = book_text(2, 25).encode()
@@ -242,23 +239,14 @@ class Book(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.path("v1.2"))), ["whole", "whole.cue"])
 
     def test_gutenbergs_headings(self):
-        self.write("".join(f"CHAPTER {n}.\nThe {title}\n\n\n{SENTENCE}\n\n\n"
-                           for n, title in (("I", "Fox"), ("II", "Dog"))))
+        chapters = [f"CHAPTER {n}.\nThe {title}\n\n\n{SENTENCE}\n\n\n"
+                    for n, title in (("I", "Fox"), ("II", "Dog"), ("III", "Licence"))]
+        chapters.insert(2, "*** END OF THE PROJECT GUTENBERG EBOOK BIRDS ***\n\n")
+        self.write("".join(chapters))
         done = self.book("birds.txt")
         self.assertEqual(done.returncode, 0, done.stderr)
-        for name in ("01-chapter-i-the-fox.wav", "02-chapter-ii-the-dog.wav"):
-            self.assertIn(name, os.listdir(self.path("birds")))
-
-    def test_gutenbergs_licence_is_not_spoken(self):
-        body = f"CHAPTER I.\nThe Fox\n\n{SENTENCE}\n\n"
-        sounds = []
-        for before, after in (("", ""), ("The Project Gutenberg eBook\n\nTitle: Fox\n\n*** START OF THE PROJECT GUTENBERG "
-                                         "EBOOK FOX ***\n\n", "*** END OF THE PROJECT GUTENBERG EBOOK FOX ***\n\nTerms.\n")):
-            self.write(before + body + after)
-            done = self.book("birds.txt", "-o", "fox.wav", "--restart")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            sounds.append(self.read("fox.wav"))
-        self.assertTrue(sounds[0] == sounds[1])
+        self.assertEqual(sorted(os.listdir(self.path("birds"))),
+                         ["01-chapter-i-the-fox.wav", "02-chapter-ii-the-dog.wav", "book.m3u8"])
 
     def test_epub(self):
         pages = {"META-INF/container.xml": "<container><rootfile full-path='b.opf'/></container>",

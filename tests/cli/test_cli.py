@@ -85,6 +85,7 @@ class Say(unittest.TestCase):
                                  (["-f", text], b"")]:
             self.assertEqual(self.say(*arguments, "-o", self.wav, stdin=stdin).returncode, 0)
             self.assertTrue(self.read() == want)
+        self.assertIn(b"'book' speaks longer", self.say("-", "-o", self.wav, stdin=b"a" * 300000).stderr)
 
     def test_a_text_in_brackets_is_not_a_list(self):
         for text in ("[One, two.]", "[pause 1s]"):
@@ -104,11 +105,12 @@ class Say(unittest.TestCase):
         self.assertIn(b"s of audio", done.stderr)
 
     def test_equals_the_server(self):
-        self.say(SENTENCE, "--seed", "9", "-o", self.wav)
         with harness.Server("--quiet") as server:
-            pcm = server.speak({"input": SENTENCE, "seed": 9, "response_format": "pcm",
-                                "sample_rate": harness.wav_header(self.read())[0]})[2]
-        self.assertTrue(pcm == self.read()[44:])
+            for speed in (1, 3):
+                self.say(SENTENCE, "--seed", "9", "--speed", str(speed), "-o", self.wav)
+                pcm = server.speak({"input": SENTENCE, "seed": 9, "response_format": "pcm", "speed": speed,
+                                    "sample_rate": harness.wav_header(self.read())[0]})[2]
+                self.assertTrue(pcm == self.read()[44:], speed)
 
     def test_threads_do_not_matter(self):
         self.say("Hello there.", "--threads", "1", "-o", self.wav)

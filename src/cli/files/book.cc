@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "audio/time_stretch.h"
 #include "base/ascii.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -227,9 +228,11 @@ class Book {
   const Target target_;
   const AudioFormat format_;
   BookWork work_;
-  int rate_ = 0;                                       // sample rate in Hz
-  SpeechRequest request_;                              // options of every part, voice included
-  std::string why_silent_ = nothing_to_say().message;  // why the last part was left out
+  int rate_ = 0;           // sample rate in Hz
+  double stretch_ = 1;     // speed beyond that of the model
+  SpeechRequest request_;  // options of every part, voice included
+  // Why the last part was left out.
+  std::string why_silent_ = nothing_to_say().message;
 };
 
 /// Returns the options that are set, each with its value.
@@ -321,7 +324,14 @@ void Book::keep(size_t index, const Running& running) {
     throw LoadError(outcome.error.message + "; run the same command again to continue");
   }
   std::vector<float> samples = running.collector->samples();
-  const double pause_s = static_cast<double>(part.pause_s) / request_.voice.speed;
+  if (stretch_ != 1) {
+    TimeStretch stretch(rate_, stretch_);
+    std::vector<float> out;
+    stretch.push(samples, out);
+    stretch.flush(out);
+    samples.swap(out);
+  }
+  const double pause_s = static_cast<double>(part.pause_s) / options_.request.voice.speed;
   if (!ends_file(index)) {
     samples.resize(samples.size() + static_cast<size_t>(std::llround(pause_s * rate_)), 0.f);
   }
@@ -402,6 +412,7 @@ int Book::speak() {
   const std::unique_ptr<Engine> engine = load_engine(options_.load);
   rate_ = engine->pipeline().info().speech.sample_rate;
   request_ = options_.request;
+  stretch_ = share_speed(engine->pipeline().info(), request_);
   choose_voice(*engine, options_.voice, request_);
   take_markup(engine->pipeline().info());
   const BookPosition& place = work_.place();
