@@ -216,7 +216,7 @@ TEST_F(BookFiles, GoesOnAfterAnInterruption) {
   EXPECT_FALSE(is_file(path_ + ".part") || is_file(path_ + ".journal"));
 }
 
-/// A chapter without samples leaves no file and no mark; its left-out part is counted.
+/// A chapter without samples leaves no file and no mark.
 TEST_F(BookFiles, AFileWithoutSamplesIsSkipped) {
   std::ofstream(path_ + ".wav") << "of an earlier run";
   {

@@ -370,7 +370,7 @@ Epub read_epub(const std::string& path) {
   const auto fail = [&](const std::string& file, const std::string& what) {
     load_fault(path, "EPUB file " + file.substr(0, 100), what);
   };
-  // Names the encrypted files: all pages of a protected book, often only the fonts of another one.
+  // Names the encrypted files: all pages of a protected book, or only fonts.
   struct Encryption : XmlReader {
     std::set<std::string> files;
     void open(const std::string& name) override {

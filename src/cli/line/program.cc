@@ -22,7 +22,7 @@
 namespace syrinx {
 namespace {
 
-// CLI11 takes an argument in brackets, such as the text "[pause 1s]", for a list, and removes the
+// CLI11 takes an argument in brackets, such as "[pause 1s]", for a list, and removes the
 // brackets and commas. This byte behind the last bracket prevents that.
 constexpr char kPlain = '\x1f';
 
