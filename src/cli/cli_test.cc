@@ -83,6 +83,13 @@ TEST(Microphone, ReportsTheEndOfTheRecording) {
   EXPECT_EQ(samples.size(), 30u);
 }
 
+TEST(Microphone, ReportsAFailedRecorder) {
+  Microphone microphone("head -c 640 /dev/zero; exit 3");
+  std::vector<float> samples;
+  EXPECT_TRUE(microphone.read(samples));
+  EXPECT_THROW(microphone.read(samples), LoadError);
+}
+
 TEST(Help, IsBrokenBetweenWords) {
   const std::string gap(30, ' ');
   EXPECT_EQ(help_entry("--a", "b", 40), "  --a" + gap.substr(5) + "b\n");

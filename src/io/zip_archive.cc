@@ -57,7 +57,7 @@ uint64_t find_end(const Reader& in) {
   if (in.size() >= 4 && in.at<uint32_t>(0) == kEntryMark) {
     in.fail("the archive is cut off: no end record found; copy or download the file again");
   }
-  in.fail("expected a zip archive, such as a file of PyTorch 1.6 or newer; no end record found");
+  in.fail("expected a zip archive (an EPUB, a file of PyTorch 1.6 or newer); no end record found");
 }
 
 /// An entry of the directory. 64-bit fields replace numbers that do not fit in 32 bits.

@@ -85,6 +85,16 @@ class Say(unittest.TestCase):
                                  (["-f", text], b"")]:
             self.assertEqual(self.say(*arguments, "-o", self.wav, stdin=stdin).returncode, 0)
             self.assertTrue(self.read() == want)
+        self.assertIn(b"'book' speaks longer", self.say("-", "-o", self.wav, stdin=b"a" * 300000).stderr)
+
+    def test_a_text_in_brackets_is_not_a_list(self):
+        for text in ("[One, two.]", "[pause 1s]"):
+            self.say("-", "-o", self.wav, stdin=text.encode())
+            want = self.read()
+            self.assertEqual(self.say(text, "-o", self.wav).returncode, 0)
+            self.assertTrue(self.read() == want, text)
+        self.assertIn(b"has no voice \"[a, b]\"", self.say("Hi.", "--voice", "[a, b]", "-o", self.wav).stderr)
+        self.assertIn(b"'[a]' is an unexpected argument", run_cli("doctor", "[a]").stderr)
 
     def test_standard_output(self):
         done = self.say("Hello there.", "-o", "-")
@@ -95,11 +105,12 @@ class Say(unittest.TestCase):
         self.assertIn(b"s of audio", done.stderr)
 
     def test_equals_the_server(self):
-        self.say(SENTENCE, "--seed", "9", "-o", self.wav)
         with harness.Server("--quiet") as server:
-            pcm = server.speak({"input": SENTENCE, "seed": 9, "response_format": "pcm",
-                                "sample_rate": harness.wav_header(self.read())[0]})[2]
-        self.assertTrue(pcm == self.read()[44:])
+            for speed in (1, 3):
+                self.say(SENTENCE, "--seed", "9", "--speed", str(speed), "-o", self.wav)
+                pcm = server.speak({"input": SENTENCE, "seed": 9, "response_format": "pcm", "speed": speed,
+                                    "sample_rate": harness.wav_header(self.read())[0]})[2]
+                self.assertTrue(pcm == self.read()[44:], speed)
 
     def test_threads_do_not_matter(self):
         self.say("Hello there.", "--threads", "1", "-o", self.wav)
@@ -148,7 +159,7 @@ class Say(unittest.TestCase):
         self.refused(2, "did you mean 'list'?", "voice", "lsit")
         self.refused(2, "syrinx voice list --help", "voice", "list", "--nonsense")
         self.refused(2, "nothing to say", *text)
-        self.refused(2, "nothing to say", *text, "Hello", "-f", "file")
+        self.refused(2, "a text or -f FILE, not both", *text, "Hello", "-f", "file")
         self.refused(2, "--temperature: 5 is not between 0 and 2", *text, "Hello",
                      "--temperature", "5")
         self.refused(2, "--max-frames: -1 is not between 0 and 1000000", *text, "Hello", "--max-frames", "-1")

@@ -163,6 +163,19 @@ class Models(unittest.TestCase):
             self.assertTrue(got == whole)
             self.assertTrue(server.speak(body, new)[2] == whole)
 
+    def test_a_new_key_does_not_take_over_an_old_ones_account(self):
+        with tempfile.NamedTemporaryFile("w") as keys, \
+                harness.Server("--api-key-file", self.write(keys, "old"), "--client-rpm", "1") as server:
+            old, new = {"Authorization": "Bearer old"}, {"Authorization": "Bearer new"}
+            self.assertEqual([server.speak({"input": "Hello."}, old)[0] for _ in range(2)], [200, 429])
+            self.write(keys, "new\nold")
+            server.process.send_signal(signal.SIGHUP)
+            deadline = time.monotonic() + 10
+            while server.get("/v1/models", new)[0] != 200 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.assertEqual(server.speak({"input": "Hello."}, new)[0], 200)
+            self.assertEqual(server.speak({"input": "Hello."}, old)[0], 429)
+
     @staticmethod
     def write(file, text):
         file.seek(0)

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "audio/time_stretch.h"
 #include "base/ascii.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -30,6 +31,7 @@
 #include "io/file.h"
 #include "model/markup.h"
 #include "model/options.h"
+#include "model/pauses.h"
 #include "text/segment_queue.h"
 #include "text/silent_text.h"
 #include "text/ssml.h"
@@ -61,7 +63,7 @@ Manuscript read_book(const BookOptions& options) {
   Manuscript out;
   if (lower_ascii(options.text_file).ends_with(".epub")) {
     Epub epub = read_epub(options.text_file);
-    out.ssml.text = std::move(epub.text);
+    out.ssml.text = without_licence(epub.text);
     out.names = std::move(epub.names);
     return out;
   }
@@ -69,7 +71,10 @@ Manuscript read_book(const BookOptions& options) {
   std::erase(out.ssml.text, '\r');
   out.names = find_names(out.ssml.text);
   out.marked = is_ssml(out.ssml.text);
-  if (!out.marked) return out;
+  if (!out.marked) {
+    out.ssml.text = std::string(without_licence(out.ssml.text));
+    return out;
+  }
   const std::string& language = options.request.say.language;
   const bool english = language.empty() || lower_ascii(language).starts_with("en");
   Result<Ssml> read = read_ssml(out.ssml.text, english);
@@ -191,14 +196,16 @@ class Book {
 
  private:
   struct Running {
-    std::shared_ptr<Collector> collector;
-    bool silent = false;  ///< nothing in the part can be spoken
+    std::shared_ptr<Collector> collector = {};
+    Error refusal = {};  ///< why the engine refused the part, which then has no samples
   };
   std::string identity() const;
   void take_markup(const PipelineInfo& info);
+  void check_pauses() const;
+  std::string name_of(size_t chapter) const;
   std::string file_of(size_t chapter) const;
   Running submit(Engine& engine, const BookPart& part) const;
-  void keep(size_t index, Running running);
+  void keep(size_t index, const Running& running);
   void finish_file(size_t chapter);
   AudioLabels labels(size_t chapter, const std::vector<BookMark>& marks) const;
   void write_playlist() const;
@@ -222,7 +229,10 @@ class Book {
   const AudioFormat format_;
   BookWork work_;
   int rate_ = 0;           // sample rate in Hz
+  double stretch_ = 1;     // speed beyond that of the model
   SpeechRequest request_;  // options of every part, voice included
+  // Why the last part was left out.
+  std::string why_silent_ = nothing_to_say().message;
 };
 
 /// Returns the options that are set, each with its value.
@@ -261,6 +271,21 @@ std::string Book::identity() const {
              markup_identity(manuscript_.ssml)));
 }
 
+/// Refuses pauses that are too long before any part is spoken.
+void Book::check_pauses() const {
+  for (const BookPart& part : parts_) {
+    std::vector<PausePiece> pieces;
+    const Status read = PauseReader().push(part.text, true, pieces);
+    if (!read) throw LoadError(concat(name_of(part.chapter), ": ", read.error().message));
+  }
+}
+
+/// Returns number and title of a chapter, for messages.
+std::string Book::name_of(size_t chapter) const {
+  const std::string& title = chapters_[chapter].title;
+  return concat("chapter ", chapter + 1, title.empty() ? "" : concat(" (", title, ")"));
+}
+
 std::string Book::file_of(size_t chapter) const {
   if (!target_.directory) return target_.path;
   return join_path(target_.path,
@@ -276,40 +301,47 @@ Book::Running Book::submit(Engine& engine, const BookPart& part) const {
     request.say.text = part.text;
   }
   request.terms.offline = true;
-  Running running{std::make_shared<Collector>()};
-  const Result<RequestId> id = engine.submit(request, running.collector);
-  if (id) return running;
-  // A part with nothing to speak, e.g. a row of stars between two scenes, does not end the book.
-  const bool nothing = id.error().code == ErrorCode::kInvalid && id.error().param == "input";
-  if (!nothing) throw LoadError(id.error().message);
-  running.silent = true;
-  return running;
+  auto collector = std::make_shared<Collector>();
+  const Result<RequestId> id = engine.submit(request, collector);
+  if (id) return {.collector = std::move(collector)};
+  if (!is_nothing_to_say(id.error())) throw LoadError(id.error().message);
+  return {.refusal = id.error()};
 }
 
-/// Waits for the audio of a part and appends it to the file.
-void Book::keep(size_t index, Running running) {
-  bool cut_short = false;
-  if (!running.silent) {
-    const Outcome& outcome = running.collector->wait();
-    running.silent = is_nothing_to_say(outcome.error);
-    const bool ended =
-        outcome.reason != FinishReason::kError && outcome.reason != FinishReason::kCancelled;
-    if (!ended && !running.silent) {
-      throw LoadError(outcome.error.message + "; run the same command again to continue");
-    }
-    cut_short = ended && outcome.reason != FinishReason::kStop;
+/// Waits for the audio of a part and appends it to the file. A part that the voice cannot speak
+/// does not end the book.
+void Book::keep(size_t index, const Running& running) {
+  const BookPart& part = parts_[index];
+  Outcome outcome{.reason = FinishReason::kError, .error = running.refusal};
+  if (running.collector) outcome = running.collector->wait();
+  if (is_nothing_to_say(outcome.error)) {
+    const bool words = content_of(part.text) == TextContent::kWords;
+    if (words) why_silent_ = outcome.error.message;
+    work_.add({}, begins_chapter(index), words ? PartEnd::kLeftOut : PartEnd::kWhole);
+    return;
   }
-  std::vector<float> samples;
-  if (!running.silent) samples = running.collector->samples();
-  const double pause_s = static_cast<double>(parts_[index].pause_s) / request_.voice.speed;
-  if (!running.silent && !ends_file(index)) {
+  if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
+    throw LoadError(outcome.error.message + "; run the same command again to continue");
+  }
+  std::vector<float> samples = running.collector->samples();
+  if (stretch_ != 1) {
+    TimeStretch stretch(rate_, stretch_);
+    std::vector<float> out;
+    stretch.push(samples, out);
+    stretch.flush(out);
+    samples.swap(out);
+  }
+  const double pause_s = static_cast<double>(part.pause_s) / options_.request.voice.speed;
+  if (!ends_file(index)) {
     samples.resize(samples.size() + static_cast<size_t>(std::llround(pause_s * rate_)), 0.f);
   }
-  work_.add(samples, begins_chapter(index), cut_short);
+  const bool whole = outcome.reason == FinishReason::kStop;
+  work_.add(samples, begins_chapter(index), whole ? PartEnd::kWhole : PartEnd::kCutShort);
 }
 
 void Book::finish_file(size_t chapter) {
   const BookPosition& place = work_.place();
+  if (place.samples == 0) return work_.skip_file(file_of(chapter));
   std::vector<BookMark> marks;
   for (size_t i = 0; i < parts_.size() && marks.size() < place.marks.size(); ++i) {
     const bool here = !target_.directory || parts_[i].chapter == chapter;
@@ -345,12 +377,18 @@ AudioLabels Book::labels(size_t chapter, const std::vector<BookMark>& marks) con
   return out;
 }
 
+/// Writes the list of files, and reports the chapters that have none.
 void Book::write_playlist() const {
   NewFile list(join_path(target_.path, kPlaylist));
   std::string text = "#EXTM3U\n";
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (!begins_chapter(i)) continue;
     const std::string file = file_of(parts_[i].chapter);
+    if (!is_file(file)) {
+      std::fprintf(stderr, "syrinx: %s has no file: this voice can speak none of its words\n",
+                   name_of(parts_[i].chapter).c_str());
+      continue;
+    }
     text += file.substr(file.rfind('/') + 1) + "\n";
   }
   list.append(text.data(), text.size());
@@ -370,9 +408,11 @@ void Book::take_markup(const PipelineInfo& info) {
 
 int Book::speak() {
   const double began_s = now_s();
+  check_pauses();
   const std::unique_ptr<Engine> engine = load_engine(options_.load);
   rate_ = engine->pipeline().info().speech.sample_rate;
   request_ = options_.request;
+  stretch_ = share_speed(engine->pipeline().info(), request_);
   choose_voice(*engine, options_.voice, request_);
   take_markup(engine->pipeline().info());
   const BookPosition& place = work_.place();
@@ -383,7 +423,8 @@ int Book::speak() {
                  clock_text(static_cast<double>(place.all_samples) / rate_).c_str());
   }
   // The previous run stopped after adding a file's last part: finishes that file now.
-  if (place.samples > 0 && ends_file(place.parts - 1)) finish_file(parts_[place.parts - 1].chapter);
+  if (!place.marks.empty() && ends_file(place.parts - 1))
+    finish_file(parts_[place.parts - 1].chapter);
 
   Progress progress(bytes_until(parts_.size()), bytes_until(place.parts));
   std::deque<Running> running;
@@ -395,18 +436,23 @@ int Book::speak() {
     }
     progress.show(parts_[index].chapter + 1, chapters_.size(), done_bytes,
                   static_cast<double>(place.all_samples) / rate_);
-    keep(index, std::move(running.front()));
+    keep(index, running.front());
     running.pop_front();
     done_bytes += parts_[index].text.size();
     if (ends_file(index)) finish_file(parts_[index].chapter);
   }
   progress.clear();
-  if (target_.directory) write_playlist();
+  if (target_.directory && place.all_samples > 0) write_playlist();
   work_.finish();
+  if (place.all_samples == 0) throw LoadError(concat(options_.text_file, ": ", why_silent_));
   std::printf("%zu %s, %s of audio in %s: %s\n", chapters_.size(),
               chapters_.size() == 1 ? "chapter" : "chapters",
               clock_text(static_cast<double>(place.all_samples) / rate_).c_str(),
               clock_text(now_s() - began_s).c_str(), target_.path.c_str());
+  if (place.left_out > 0) {
+    std::fprintf(stderr, "syrinx: %zu of %zu parts have words, but none for this voice: %s\n",
+                 place.left_out, parts_.size(), why_silent_.c_str());
+  }
   if (place.cut_short == 0) return 0;
   std::fprintf(stderr, "syrinx: %zu of %zu parts reached a length limit before their end\n",
                place.cut_short, parts_.size());

@@ -146,6 +146,26 @@ TEST(BookText, Names) {
   EXPECT_EQ(find_names(std::string(60, '\n') + "Title: late\n").title, "");
 }
 
+TEST(BookText, ProjectGutenbergsLicenceIsLeftOut) {
+  const std::string header = "The Project Gutenberg eBook of Alice\n\nTitle: Alice\n\n";
+  EXPECT_EQ(
+      without_licence(header +
+                      "*** START OF THE PROJECT GUTENBERG EBOOK ALICE ***\n\nCHAPTER I\n\n"
+                      "*** She ***\n\n*** END OF THE PROJECT GUTENBERG EBOOK ALICE ***\nLicence"),
+      "\n\nCHAPTER I\n\n*** She ***\n\n");
+  EXPECT_EQ(
+      without_licence("a\n***START OF THIS PROJECT GUTENBERG EBOOK THE ADVENTURES OF\nSHERLOCK "
+                      "HOLMES***\nb\n"),
+      "\nb\n");
+  const std::vector<std::string> others = {header + "She",
+                                           "*** The end of Project Gutenberg ***\n",
+                                           "x *** START OF THE PROJECT GUTENBERG EBOOK ***",
+                                           "*** START OF IT ***\n\nProject Gutenberg ***",
+                                           "***",
+                                           ""};
+  for (const std::string& whole : others) EXPECT_EQ(without_licence(whole), whole);
+}
+
 TEST(BookText, FileNames) {
   EXPECT_EQ(chapter_file_name({"CHAPTER I. Down, \"down\"/../x", 0, 0}, 3, 12),
             "03-chapter-i-down-down-x");
@@ -174,14 +194,14 @@ class BookFiles : public testing::Test {
 TEST_F(BookFiles, GoesOnAfterAnInterruption) {
   {
     BookWork work(path_, "f", false);
-    work.add(one_, true, false);
+    work.add(one_, true, PartEnd::kWhole);
   }
   // Writes half a part, as if the program had ended while writing.
   std::ofstream(path_ + ".part", std::ios::binary | std::ios::app) << "rest";
   BookWork work(path_, "f", false);
   EXPECT_EQ(work.place().parts, 1u);
   EXPECT_EQ(work.place().samples, 2u);
-  work.add(two_, true, true);
+  work.add(two_, true, PartEnd::kCutShort);
   EXPECT_EQ(work.place().cut_short, 1u);
   EXPECT_EQ(work.place().marks, (std::vector<uint64_t>{0, 2}));
   work.finish_file(path_ + ".wav", {.format = AudioFormat::kWav, .in_rate_hz = 16000},
@@ -196,15 +216,31 @@ TEST_F(BookFiles, GoesOnAfterAnInterruption) {
   EXPECT_FALSE(is_file(path_ + ".part") || is_file(path_ + ".journal"));
 }
 
+/// A chapter without samples leaves no file and no mark.
+TEST_F(BookFiles, AFileWithoutSamplesIsSkipped) {
+  std::ofstream(path_ + ".wav") << "of an earlier run";
+  {
+    BookWork work(path_, "f", false);
+    work.add({}, true, PartEnd::kLeftOut);
+    work.skip_file(path_ + ".wav");
+    EXPECT_FALSE(is_file(path_ + ".wav"));
+    work.add(one_, true, PartEnd::kWhole);
+  }
+  BookWork work(path_, "f", false);
+  EXPECT_EQ(work.place().left_out, 1u);
+  EXPECT_EQ(work.place().parts, 2u);
+  EXPECT_EQ(work.place().marks, (std::vector<uint64_t>{0}));
+}
+
 TEST_F(BookFiles, AnotherBookIsNotMixedIn) {
-  { BookWork(path_, "f", false).add(one_, true, false); }
+  { BookWork(path_, "f", false).add(one_, true, PartEnd::kWhole); }
   EXPECT_THROW(BookWork(path_, "g", false), LoadError);
   EXPECT_EQ(BookWork(path_, "g", true).place().parts, 0u);
 }
 
 TEST_F(BookFiles, OneProcessAtATime) {
   BookWork work(path_, "f", false);
-  work.add(one_, true, false);
+  work.add(one_, true, PartEnd::kWhole);
   for (const bool restart : {false, true}) {
     EXPECT_THROW(BookWork(path_, "f", restart), LoadError);
   }
@@ -212,7 +248,7 @@ TEST_F(BookFiles, OneProcessAtATime) {
 }
 
 TEST_F(BookFiles, LostAudioIsNoticed) {
-  { BookWork(path_, "f", false).add(one_, true, false); }
+  { BookWork(path_, "f", false).add(one_, true, PartEnd::kWhole); }
   std::remove((path_ + ".part").c_str());
   EXPECT_THROW(BookWork(path_, "f", false), LoadError);
   std::ofstream(path_ + ".journal") << "not a journal";

@@ -17,6 +17,28 @@ constexpr size_t kPart = 800;       // bytes after which a part ends with its pa
 constexpr size_t kLongPart = 2000;  // bytes after which a part ends with its sentence
 constexpr size_t kNameBytes = 48;   // most bytes of a title in a file's name
 constexpr float kChapterPause = 0.7f;
+
+/// The bytes of a text that a mark of Project Gutenberg takes.
+struct LicenceMark {
+  size_t begin = std::string_view::npos, end = 0;
+};
+
+/// Finds the first mark at the beginning of a line from `from` on. `word`: "start" or "end".
+LicenceMark find_mark(std::string_view text, std::string_view word, size_t from) {
+  constexpr std::string_view kStars = "***";
+  constexpr size_t kLongest = 300;  // bytes of a mark
+  for (size_t at = from; (at = text.find(kStars, at)) != text.npos; at += kStars.size()) {
+    if (at > 0 && text[at - 1] != '\n') continue;
+    const std::string_view rest = text.substr(at + kStars.size(), kLongest);
+    const size_t stars = rest.find(kStars);
+    if (stars == rest.npos) continue;
+    const std::string inside = lower_ascii(trimmed(rest.substr(0, stars)));
+    if (!inside.starts_with(word) || inside.find("\n\n") != inside.npos) continue;
+    if (inside.find("project gutenberg") == inside.npos) continue;
+    return {at, at + stars + 2 * kStars.size()};
+  }
+  return {};
+}
 }  // namespace
 
 std::vector<Chapter> find_chapters(std::string_view text) {
@@ -90,6 +112,12 @@ BookNames find_names(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return names;
+}
+
+std::string_view without_licence(std::string_view text) {
+  const size_t begin = find_mark(text, "start of ", 0).end;
+  const size_t end = find_mark(text, "end of ", begin).begin;
+  return text.substr(begin, std::min(end, text.size()) - begin);
 }
 
 std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count) {

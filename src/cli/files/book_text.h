@@ -42,6 +42,11 @@ struct BookNames {
 /// texts and front matter have them.
 BookNames find_names(std::string_view text);
 
+/// Returns the book in a text of Project Gutenberg: the part between the lines "*** START OF THE
+/// PROJECT GUTENBERG EBOOK ... ***", also broken, and "*** END OF ... ***". Other texts are
+/// returned whole.
+std::string_view without_licence(std::string_view text);
+
 /// Returns a chapter's file name: "03-the-pool-of-tears". `number` counts from 1 to `count`.
 std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count);
 

@@ -62,6 +62,7 @@ void BookWork::read_journal() {
   place_.samples = static_cast<uint64_t>(journal.i("samples"));
   place_.all_samples = static_cast<uint64_t>(journal.i("all_samples"));
   place_.cut_short = static_cast<size_t>(journal.i("cut_short"));
+  place_.left_out = static_cast<size_t>(journal.opt_i("left_out", 0));
   for (const int64_t mark : journal.ints("marks")) {
     place_.marks.push_back(static_cast<uint64_t>(mark));
   }
@@ -91,11 +92,12 @@ void BookWork::write_journal() const {
   const nlohmann::ordered_json journal = {
       {"book", fingerprint_},          {"parts", place_.parts},
       {"samples", place_.samples},     {"all_samples", place_.all_samples},
-      {"cut_short", place_.cut_short}, {"marks", place_.marks}};
+      {"cut_short", place_.cut_short}, {"left_out", place_.left_out},
+      {"marks", place_.marks}};
   write_new(journal_path_, journal.dump() + "\n");
 }
 
-void BookWork::add(std::span<const float> samples, bool begins_chapter, bool cut_short) {
+void BookWork::add(std::span<const float> samples, bool begins_chapter, PartEnd end) {
   std::string bytes;
   append_s16(samples, bytes);
   auto at = static_cast<off_t>(2 * place_.samples);
@@ -106,12 +108,14 @@ void BookWork::add(std::span<const float> samples, bool begins_chapter, bool cut
     rest.remove_prefix(static_cast<size_t>(done));
     at += done;
   }
-  if (fdatasync(fd_) != 0) fail("write", part_path_);  // data first, then the journal entry
+  // Data first, then the journal entry.
+  if (!samples.empty() && fdatasync(fd_) != 0) fail("write", part_path_);
   if (begins_chapter) place_.marks.push_back(place_.samples);
   ++place_.parts;
   place_.samples += samples.size();
   place_.all_samples += samples.size();
-  place_.cut_short += cut_short ? 1 : 0;
+  place_.cut_short += end == PartEnd::kCutShort ? 1 : 0;
+  place_.left_out += end == PartEnd::kLeftOut ? 1 : 0;
   const InterruptGuard guard;  // delays signals until the journal is written
   write_journal();
   guard.check();
@@ -151,11 +155,22 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
     write_new(file.substr(0, ending) + ".cue",
               cue_sheet(file.substr(file.rfind('/') + 1), audio.in_rate_hz, marks));
   }
+  begin_file();
+  guard.check();
+}
+
+void BookWork::skip_file(const std::string& file) {
+  const InterruptGuard guard;  // delays signals, as in add()
+  unlink(file.c_str());
+  begin_file();
+  guard.check();
+}
+
+void BookWork::begin_file() {
   place_.samples = 0;
   place_.marks.clear();
   write_journal();
   if (ftruncate(fd_, 0) != 0) fail("shorten", part_path_);
-  guard.check();
 }
 
 void BookWork::finish() {

@@ -18,7 +18,15 @@ struct BookPosition {
   uint64_t samples = 0;         ///< samples of the unfinished file
   uint64_t all_samples = 0;     ///< samples of the whole book
   size_t cut_short = 0;         ///< parts that reached a bound before their end
+  size_t left_out = 0;          ///< parts with words, but none that the voice can speak
   std::vector<uint64_t> marks;  ///< first sample of each chapter in the file
+};
+
+/// How the speech of a part ended.
+enum class PartEnd {
+  kWhole,     ///< with the part's text; also for a part without words
+  kCutShort,  ///< at a bound before
+  kLeftOut,   ///< the voice can speak none of the part's words
 };
 
 /// A chapter's place in a finished file.
@@ -40,11 +48,13 @@ class BookWork {
 
   const BookPosition& place() const { return place_; }
   /// Adds a part, which is on disk when the call returns. `begins_chapter` sets a mark before it.
-  void add(std::span<const float> samples, bool begins_chapter, bool cut_short);
+  void add(std::span<const float> samples, bool begins_chapter, PartEnd end);
   /// Writes the samples so far as `file` and begins an empty file. With several marks also writes a
   /// cue sheet.
   void finish_file(const std::string& file, const EncoderOptions& audio,
                    const std::vector<BookMark>& marks);
+  /// Begins a new file instead of the present one, which has no samples. Removes an earlier `file`.
+  void skip_file(const std::string& file);
   /// Removes both files when the book is complete.
   void finish();
 
@@ -54,6 +64,7 @@ class BookWork {
   void read_journal();
   void cut_rest();
   void write_journal() const;
+  void begin_file();
   std::string part_path_, journal_path_, fingerprint_;
   BookPosition place_;
   int fd_ = -1;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -369,10 +370,20 @@ Epub read_epub(const std::string& path) {
   const auto fail = [&](const std::string& file, const std::string& what) {
     load_fault(path, "EPUB file " + file.substr(0, 100), what);
   };
+  // Names the encrypted files: all pages of a protected book, or only fonts.
+  struct Encryption : XmlReader {
+    std::set<std::string> files;
+    void open(const std::string& name) override {
+      if (name == "cipherreference") files.insert(file_at("", attribute("URI")));
+    }
+    void close(const std::string& /*name*/) override {}
+    void words(std::string_view /*text*/) override {}
+  } encryption;
   uint64_t left = kMostRead;
   const auto parse = [&](const std::string& file, auto&& read) {
     const ZipEntry* entry = zip.find(file);
     if (entry == nullptr) fail(file, "the archive lacks it");
+    if (encryption.files.contains(file)) fail(file, "it is encrypted, so the book is protected");
     if (entry->unpacked > kMostPage) {
       fail(file, concat("has ", entry->unpacked, " bytes, at most ", kMostPage));
     }
@@ -382,6 +393,10 @@ Epub read_epub(const std::string& path) {
     const std::string why = bytes ? read(*bytes) : "its compressed bytes are damaged";
     if (!why.empty()) fail(file, why);
   };
+  const std::string encrypted = "META-INF/encryption.xml";
+  if (zip.find(encrypted) != nullptr) {
+    parse(encrypted, [&](const std::string& xml) { return encryption.parse(xml); });
+  }
   struct Container : XmlReader {
     std::string package;
     void open(const std::string& name) override {

@@ -150,6 +150,19 @@ TEST(Epub, FaultsAreReported) {
   EXPECT_NE(fault(zip_of(files)), "");
 }
 
+/// Reports a protected book; a file that is not read, such as a font, may be encrypted.
+TEST(Epub, EncryptedPagesAreNamed) {
+  Files files = book();
+  files.push_back({"META-INF/encryption.xml",
+                   "<encryption xmlns:enc='e'><enc:EncryptedData><enc:CipherData>"
+                   "<enc:CipherReference URI='OPS/font.otf'/></enc:CipherData></enc:EncryptedData>"
+                   "</encryption>"});
+  EXPECT_EQ(fault(zip_of(files)), "");
+  std::string& encryption = files.back().second;
+  encryption.replace(encryption.find("OPS/font.otf"), 12, "OPS/c.xhtml");
+  EXPECT_NE(fault(zip_of(files)).find("OPS/c.xhtml: it is encrypted"), std::string::npos);
+}
+
 /// Any damage is a fault or leaves a text.
 TEST(Epub, DamagedBytes) {
   const std::string whole = zip_of(book());

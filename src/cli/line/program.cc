@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,32 @@
 
 namespace syrinx {
 namespace {
+
+// CLI11 takes an argument in brackets, such as "[pause 1s]", for a list, and removes the
+// brackets and commas. This byte behind the last bracket prevents that.
+constexpr char kPlain = '\x1f';
+
+/// Returns the arguments, last first, those in brackets with kPlain.
+std::vector<std::string> marked_arguments(int argc, char** argv) {
+  std::vector<std::string> out(std::make_reverse_iterator(argv + argc),
+                               std::make_reverse_iterator(argv + 1));
+  for (std::string& argument : out) {
+    if (argument.starts_with('[') && argument.ends_with(']')) argument += kPlain;
+  }
+  return out;
+}
+
+/// Makes all options of a command and its subcommands remove kPlain from their values.
+void remove_marks(CLI::App& command) {
+  const CLI::Validator remove(
+      [](std::string& value) {
+        if (value.ends_with(kPlain)) value.pop_back();
+        return std::string();
+      },
+      "");
+  for (CLI::Option* option : command.get_options()) option->transform(remove);
+  for (CLI::App* below : command.get_subcommands({})) remove_marks(*below);
+}
 
 int run(const Program& program, int argc, char** argv) {
   CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
@@ -36,8 +63,9 @@ int run(const Program& program, int argc, char** argv) {
   for (const AddCommand add : program.commands) add(app, chosen);
   // Set at the end, because commands inherit the settings that exist when they are added.
   app.footer(program.footer);
+  remove_marks(app);
   try {
-    app.parse(argc, argv);
+    app.parse(marked_arguments(argc, argv));
   } catch (const CLI::Success& wish) {  // thrown for --help and --version
     return app.exit(wish);
   } catch (const CLI::ParseError& error) {
@@ -45,7 +73,9 @@ int run(const Program& program, int argc, char** argv) {
     if (const CLI::App* asked = asks_for_help(app, arguments)) {
       std::fputs(asked->help().c_str(), stderr);
     } else {
-      std::fprintf(stderr, "syrinx: %s\n", usage_fault(app, error, *config, arguments).c_str());
+      std::string fault = usage_fault(app, error, *config, arguments);
+      std::erase(fault, kPlain);
+      std::fprintf(stderr, "syrinx: %s\n", fault.c_str());
     }
     return kExitUsage;
   }

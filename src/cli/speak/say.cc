@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "audio/time_stretch.h"
 #include "audio/volume.h"
 #include "base/check.h"
 #include "cli/line/arguments.h"
@@ -45,9 +46,11 @@ struct SayOptions {
 };
 
 std::string gather_text(const SayOptions& options) {
-  if (options.words.empty() == options.text_file.empty()) {
+  if (options.words.empty() && options.text_file.empty()) {
     throw UsageError("nothing to say: give a text, '-' for the standard input, or -f FILE.");
   }
+  if (!options.words.empty() && !options.text_file.empty())
+    throw UsageError("give a text or -f FILE, not both");
   if (!options.text_file.empty()) return read_text(options.text_file, &std::cerr);
   if (options.words.size() == 1 && options.words.front() == "-") return read_text("-", &std::cerr);
   std::string text;
@@ -66,17 +69,21 @@ class Outputs {
   void play(int sample_rate_hz) {
     with_player([&] { player_.emplace(*player_command_, sample_rate_hz); });
   }
+  void stretch(int sample_rate_hz, double speed) {
+    if (speed != 1) stretch_ = std::make_unique<TimeStretch>(sample_rate_hz, speed);
+  }
   void write(std::span<const float> audio) {
-    if (volume_ != 1) {
-      change_volume(audio, volume_, changed_);
-      audio = changed_;
-    }
-    if (file) file->write(audio);
-    with_player([&] {
-      if (player_) player_->write(audio);
-    });
+    if (!stretch_) return put(audio);
+    stretched_.clear();
+    stretch_->push(audio, stretched_);
+    put(stretched_);
   }
   void finish() {
+    if (stretch_) {
+      stretched_.clear();
+      stretch_->flush(stretched_);
+      put(stretched_);
+    }
     if (file) file->finish();
     with_player([&] {
       if (player_) player_->finish();
@@ -86,6 +93,16 @@ class Outputs {
   bool silent() const { return silent_; }
 
  private:
+  void put(std::span<const float> audio) {
+    if (volume_ != 1) {
+      change_volume(audio, volume_, changed_);
+      audio = changed_;
+    }
+    if (file) file->write(audio);
+    with_player([&] {
+      if (player_) player_->write(audio);
+    });
+  }
   /// Runs a task of the player. If the player fails, the file is still written.
   template <typename Task>
   void with_player(Task task) try {
@@ -99,7 +116,8 @@ class Outputs {
 
   const std::optional<std::string> player_command_;
   const double volume_;
-  std::vector<float> changed_;
+  std::vector<float> changed_, stretched_;
+  std::unique_ptr<TimeStretch> stretch_;
   std::optional<Player> player_;
   bool silent_ = false;
 };
@@ -159,24 +177,24 @@ std::vector<TextMark> read_markup(const PipelineInfo& info, SpeechRequest& reque
   return std::move(markup.value().marks);
 }
 
-void write_words(const SayOptions& options, const PipelineInfo& info,
-                 const std::vector<TextMark>& marks, const Outcome& outcome) {
+void write_words(const SayOptions& options, double frame_rate, const std::vector<TextMark>& marks,
+                 const Outcome& outcome) {
   const std::string& text = options.request.say.text;
   std::FILE* out = options.output == "-" ? stderr : stdout;
   if (options.print_words) {
-    std::fputs(word_lines(text, outcome.words, info.speech.frame_rate).c_str(), out);
-    const auto end = static_cast<int64_t>(outcome.audio_s * info.speech.frame_rate);
+    std::fputs(word_lines(text, outcome.words, frame_rate).c_str(), out);
+    const auto end = static_cast<int64_t>(outcome.audio_s * frame_rate);
     const std::vector<int64_t> frames = mark_frames(marks, outcome.words, end);
     for (size_t i = 0; i < marks.size(); ++i) {
-      std::fprintf(out, "%8.2f  <mark %s>\n",
-                   static_cast<double>(frames[i]) / info.speech.frame_rate, marks[i].name.c_str());
+      std::fprintf(out, "%8.2f  <mark %s>\n", static_cast<double>(frames[i]) / frame_rate,
+                   marks[i].name.c_str());
     }
   }
   if (options.print_phones) {
-    std::fputs(phone_lines(outcome.phones, info.speech.frame_rate).c_str(), out);
+    std::fputs(phone_lines(outcome.phones, frame_rate).c_str(), out);
   }
   if (!options.srt_file.empty()) {
-    const std::string srt = to_srt(text, outcome.words, info.speech.frame_rate, outcome.audio_s);
+    const std::string srt = to_srt(text, outcome.words, frame_rate, outcome.audio_s);
     NewFile file(options.srt_file);
     file.append(srt.data(), srt.size());
     file.commit();
@@ -219,6 +237,7 @@ int run_say(SayOptions options) {
   if (options.quiet) options.load.progress = nullptr;
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const PipelineInfo& info = engine->pipeline().info();
+  const double speed = share_speed(info, options.request);
   if ((options.print_words || !options.srt_file.empty()) && !info.speech.word_times) {
     throw LoadError("the model '" + info.model + "' does not report the times of words");
   }
@@ -236,14 +255,16 @@ int run_say(SayOptions options) {
   if (!options.output.empty())
     outputs.file.emplace(options.output, info.speech.sample_rate, format);
   if (options.play) outputs.play(info.speech.sample_rate);
+  outputs.stretch(info.speech.sample_rate, speed);
   auto collector = std::make_shared<Collector>();
   const Result<RequestId> id = engine->submit(options.request, collector);
-  if (!id) throw LoadError(id.error().message);
-  const Outcome outcome =
-      write_audio(*collector, outputs, info.speech.sample_rate, options.quiet, guard);
+  const bool long_text = options.request.say.text.size() > info.max_text_bytes;
+  if (!id) throw LoadError(id.error().message + (long_text ? "; 'book' speaks longer texts" : ""));
+  Outcome outcome = write_audio(*collector, outputs, info.speech.sample_rate, options.quiet, guard);
   if (outcome.reason == FinishReason::kError) throw LoadError(outcome.error.message);
   outputs.finish();
-  write_words(options, info, marks, outcome);
+  outcome.audio_s /= speed;
+  write_words(options, info.speech.frame_rate * speed, marks, outcome);
   if (!options.quiet) print_summary(options, voice, outcome);
   return outputs.silent() ? kExitFailed : judge(outcome);
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "audio/encoder_libav.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/line/exit.h"
@@ -165,6 +166,13 @@ std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechReques
   add_turns(speaker, choice, request, wishes);
   put_voices(wishes, fetch_voices(engine, speaker, choice, wishes), request);
   return name;
+}
+
+double share_speed(const PipelineInfo& info, SpeechRequest& request) {
+  const float asked = request.voice.speed, nearest = info.offers.of("speed")->nearest(asked);
+  if (nearest == asked || !has_media()) return 1;
+  request.voice.speed = nearest;
+  return double{asked} / nearest;
 }
 
 void add_store(CLI::App& app, std::string& directory) {

@@ -41,6 +41,10 @@ std::unique_ptr<VoiceStore> open_store(const std::string& directory);
 /// string means the model's default.
 std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechRequest& request);
 
+/// Sets the speed to the nearest that the model supports. Returns the factor for TimeStretch that
+/// remains; 1 without libsonic: the engine then refuses the speed.
+double share_speed(const PipelineInfo& info, SpeechRequest& request);
+
 /// Waits until a recording is encoded; shows progress on a terminal.
 Voice encode_recording(const Engine& engine, Recording recording);
 

@@ -71,7 +71,7 @@ std::optional<std::string> find_recorder() {
   return std::nullopt;
 }
 
-Microphone::Microphone(const std::string& command) {
+Microphone::Microphone(const std::string& command) : command_(command) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw LoadError("cannot make a pipe for the recorder");
   pipe_ = ends[0];
@@ -84,6 +84,7 @@ Microphone::Microphone(const std::string& command) {
 
 Microphone::~Microphone() {
   close(pipe_);
+  if (recorder_ < 0) return;
   kill(-recorder_, SIGTERM);
   while (waitpid(recorder_, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -109,7 +110,24 @@ bool Microphone::read(std::vector<float>& samples) {
     samples.push_back(static_cast<float>(sample) / 32768.f);
   }
   bytes_.clear();
+  if (!goes_on) check_end();
   return goes_on;
+}
+
+/// Waits a second at most for the end of a recorder that has closed its output.
+void Microphone::check_end() {
+  int status = 0;
+  for (int waited_ms = 0; recorder_ >= 0 && waited_ms < 1000; waited_ms += 10) {
+    if (waitpid(recorder_, &status, WNOHANG) == recorder_) {
+      recorder_ = -1;
+    } else {
+      poll(nullptr, 0, 10);
+    }
+  }
+  if (status == 0) return;
+  throw LoadError("'" + command_ + "' failed" +
+                  (WIFEXITED(status) ? " with code " + std::to_string(WEXITSTATUS(status)) : "") +
+                  "; SYRINX_RECORDER may name another recorder");
 }
 
 }  // namespace syrinx

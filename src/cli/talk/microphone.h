@@ -22,10 +22,12 @@ class Microphone {
 
   /// Writes the next samples to `samples`, in [-1, 1]: 20 ms, or fewer at the end of the recording.
   /// Waits for them for at most 100 ms; `samples` may be empty. Returns false when the recorder has
-  /// ended.
+  /// ended. Throws LoadError when it has failed.
   bool read(std::vector<float>& samples);
 
  private:
+  void check_end();
+  const std::string command_;
   pid_t recorder_ = -1;
   int pipe_ = -1;
   std::string bytes_;  // bytes read that are less than 20 ms of samples

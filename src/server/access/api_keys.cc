@@ -42,7 +42,7 @@ ApiKeys ApiKeys::from_file(const std::string& path) {
   return ApiKeys(std::move(keys));
 }
 
-std::optional<size_t> ApiKeys::find(std::string_view authorization) const {
+std::optional<std::string_view> ApiKeys::find(std::string_view authorization) const {
   constexpr std::string_view kScheme = "bearer ";
   const std::string_view given = trimmed(authorization);
   if (given.size() <= kScheme.size()) return {};
@@ -55,7 +55,8 @@ std::optional<size_t> ApiKeys::find(std::string_view authorization) const {
   for (size_t i = 0; i < keys_.size(); ++i) {  // compares all keys, even after a match
     if (equal_in_constant_time(keys_[i], key)) found = i;
   }
-  return found < keys_.size() ? std::optional(found) : std::nullopt;
+  if (found == keys_.size()) return {};
+  return keys_[found];
 }
 
 }  // namespace syrinx

@@ -19,9 +19,9 @@ class ApiKeys {
 
   /// Returns whether the list has no keys. The server then admits every request.
   bool empty() const { return keys_.empty(); }
-  /// Returns the index of the key in an Authorization header. The time does not depend on which key
-  /// matches or on how many of its bytes are right.
-  std::optional<size_t> find(std::string_view authorization) const;
+  /// Returns the key in an Authorization header if the list has it; borrows from the list. The time
+  /// does not depend on which key matches or on how many of its bytes are right.
+  std::optional<std::string_view> find(std::string_view authorization) const;
   bool admits(std::string_view authorization) const {
     return empty() || find(authorization).has_value();
   }

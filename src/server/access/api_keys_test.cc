@@ -22,6 +22,14 @@ TEST(ApiKeys, Admission) {
   }
 }
 
+/// After a reload of a changed list, a key must not be another client.
+TEST(ApiKeys, AKeyIsTheSameInAnyList) {
+  const ApiKeys before({"alpha", "beta"}), after({"beta", "gamma"});
+  EXPECT_EQ(before.find("Bearer beta"), after.find("Bearer beta"));
+  EXPECT_NE(before.find("Bearer alpha"), after.find("Bearer beta"));
+  EXPECT_NE(before.find("Bearer beta"), after.find("Bearer gamma"));
+}
+
 TEST(ApiKeys, File) {
   const std::string path = testing::TempDir() + "syrinx_keys";
   std::ofstream(path) << "# ours\n\n  one \r\ntwo\n";
