@@ -1,6 +1,7 @@
 #include "codec/whisper_encoder.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "codec/whisper_block.h"
 #include "kernels/activation.h"
@@ -111,6 +112,14 @@ WhisperWindow WhisperRecording::window(int64_t first) const {
   const auto there = std::span<const float>(samples_).subspan(static_cast<size_t>(from));
   std::copy_n(there.begin(), std::min(there.size(), window.samples.size()), window.samples.begin());
   return window;
+}
+
+bool WhisperRecording::within(int64_t first, int64_t end, float peak) const {
+  const auto at = [&](int64_t frame) {
+    return samples_.begin() +
+           std::min(frame * WhisperWindow::kHop - dropped_, std::ssize(samples_));
+  };
+  return std::all_of(at(first), at(end), [&](float x) { return std::fabs(x) <= peak; });
 }
 
 void WhisperRecording::forget(int64_t first) {

@@ -62,6 +62,8 @@ class WhisperRecording {
   /// Returns the window that begins at frame `first`, which must be at least the frame last passed
   /// to forget(). Before the recording ends, the result assumes that nothing louder follows.
   WhisperWindow window(int64_t first) const;
+  /// Returns whether no sample of frames [first, end) is larger than `peak`.
+  bool within(int64_t first, int64_t end, float peak) const;
   /// Drops samples that only windows before frame `first` need.
   void forget(int64_t first);
 

@@ -17,6 +17,7 @@ using whisper::Window;
 constexpr double kFrame_s = 0.01, kTimestamp_s = 0.02;
 constexpr int kFramesATimestamp = 2;
 constexpr auto kTailRows = static_cast<int>(WhisperOptions::kTail_s / kTimestamp_s);
+constexpr float kDigitalSilence = 1e-4f;  // three steps of 16-bit samples
 constexpr double kWarm = 0.5;  // text sampled at higher temperatures does not serve as context
 
 /// Returns the result of Python's str.strip(), for ASCII.
@@ -56,13 +57,14 @@ void WhisperLoop::hear(std::span<const float> samples, bool last) {
   if (gate_) gate_->hear(samples);
 }
 
-/// Skips windows without a voice, as if the model had found them silent.
+/// Skips windows of digital silence or without a voice, as if the model had found them silent.
 void WhisperLoop::skip_silence() {
   constexpr int64_t kHop = WhisperWindow::kHop;
-  while (gate_ && !asked_ && attempt_ == 0 && seek_ < recording_.frames()) {
+  while (!asked_ && attempt_ == 0 && seek_ < recording_.frames()) {
     const int64_t end = std::min(seek_ + WhisperWindow::kFrames, recording_.frames());
     if (!recording_.closed() && end < seek_ + WhisperWindow::kFrames) return;
-    if (gate_->speaks(seek_ * kHop, end * kHop)) return;
+    const bool silent = options_.skips_silence && recording_.within(seek_, end, kDigitalSilence);
+    if (!silent && (!gate_ || gate_->speaks(seek_ * kHop, end * kHop))) return;
     seek_ = end;
     recording_.forget(seek_);
   }

@@ -6,10 +6,11 @@
 // next() returns the next piece of work, take() receives its result. One thread. Source:
 // whisper:whisper/transcribe.py, transcribe().
 //
-// Three things differ. If every attempt at a window looks wrong, the best attempt is kept, not the
+// Four things differ. If every attempt at a window looks wrong, the best attempt is kept, not the
 // last one with the highest temperature. If the model also finds no speech, no attempt is kept,
-// because the model repeats itself in noise (WhisperOptions::keep_best). With WhisperOptions::vad,
-// windows without a voice are skipped. With WhisperOptions::trims, short recordings cost less.
+// because the model repeats itself in noise (WhisperOptions::keep_best). Windows of digital silence
+// are skipped; with WhisperOptions::vad, windows without a voice. With WhisperOptions::trims, short
+// recordings cost less.
 #pragma once
 
 #include <memory>
@@ -47,6 +48,8 @@ struct WhisperOptions {
   /// speech, the whole window is transcribed. Not used with word_times.
   bool trims = false;
   static constexpr double kTail_s = 4;
+  /// Whether windows of digital silence are skipped, in which the model writes words such as "you".
+  bool skips_silence = true;
   /// Detector of voices: windows without a voice are skipped. If null, no window is skipped.
   std::shared_ptr<const SileroVad> vad = {};
 };

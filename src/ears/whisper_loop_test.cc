@@ -22,7 +22,7 @@ TEST(WhisperLoop, TheNextWindowBeginsBehindTheLastWord) {
   const int32_t time_0 = model.generation().timestamps();
   for (const bool to_the_end : {false, true}) {
     WhisperLoop loop(model, options);
-    loop.hear(std::vector<float>(45 * 16000, 0.f), true);
+    loop.hear(std::vector<float>(45 * 16000, 0.01f), true);
     const auto window = std::dynamic_pointer_cast<whisper::Window>(loop.next(false));
     ASSERT_TRUE(window);
     window->heard.language = "en";
@@ -54,7 +54,7 @@ TEST(WhisperLoop, ReportsHowLikelyItsTokensAre) {
     WhisperOptions options;
     options.language = "en", options.scores = scores, options.temperatures = {0.f};
     WhisperLoop loop(model, options);
-    loop.hear(std::vector<float>(16000, 0.f), true);
+    loop.hear(std::vector<float>(16000, 0.01f), true);
     const auto window = std::dynamic_pointer_cast<whisper::Window>(loop.next(false));
     ASSERT_TRUE(window);
     window->heard.language = "en";
@@ -75,10 +75,10 @@ TEST(WhisperLoop, ReportsHowLikelyItsTokensAre) {
   }
 }
 
-/// A loop over `seconds` of silence. The test answers its windows.
+/// A loop over `seconds` without speech. The test answers its windows.
 struct SilentLoop {
   SilentLoop(WhisperOptions options, double seconds) : loop(model, options) {
-    loop.hear(std::vector<float>(static_cast<size_t>(seconds * 16000), 0.f), true);
+    loop.hear(std::vector<float>(static_cast<size_t>(seconds * 16000), 0.01f), true);
   }
   std::shared_ptr<whisper::Window> window() {
     return std::dynamic_pointer_cast<whisper::Window>(loop.next(false));
@@ -100,6 +100,24 @@ void answer(const SilentLoop& silent, whisper::Window& window, const std::string
   window.heard.logprob_sum = logprob * static_cast<double>(window.heard.ids.size() + 1);
   if (!window.keep_rows) return;
   window.heard.rows = window.rows ? window.rows : std::make_shared<std::vector<float>>(1);
+}
+
+/// The model would write "you" for a muted microphone.
+TEST(WhisperLoop, SkipsWindowsOfDigitalSilence) {
+  const whisper::Whisper model({whisper_checkpoint("small"), "whisper", WeightType::kF32});
+  for (const bool skips : {false, true}) {
+    WhisperOptions options;
+    options.language = "en", options.skips_silence = skips;
+    WhisperLoop loop(model, options);
+    std::vector<float> samples(100 * 16000, 5e-5f);
+    loop.hear(std::span(samples).first(45 * 16000), false);
+    EXPECT_EQ(loop.next(false) == nullptr, skips);
+    EXPECT_EQ(loop.done_s(), skips ? 30 : 0);
+    samples[90 * 16000] = -2e-4f;
+    loop.hear(std::span(samples).subspan(45 * 16000), true);
+    EXPECT_NE(loop.next(false), nullptr);
+    EXPECT_EQ(loop.done_s(), skips ? 90 : 0);
+  }
 }
 
 TEST(WhisperLoop, WhereAllAttemptsFailTheBestIsKept) {

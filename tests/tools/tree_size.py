@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that the tracked files have less than 40 MB and the pages in docs/ at most 45,000 words.
+"""Checks that the tracked files have less than 41 MB and the pages in docs/ at most 45,000 words.
 
 Usage: tree_size.py ROOT. Exit code 77: the tree is not a git checkout."""
 import pathlib
 import subprocess
 import sys
 
-MOST_BYTES, MOST_WORDS, MOST_LINES = 40_000_000, 45_000, 120
+MOST_BYTES, MOST_WORDS, MOST_LINES = 41_000_000, 45_000, 120
 
 
 def main():
