@@ -109,21 +109,6 @@ SYRINX_INLINE float to_int16(const float* x, int count, float top, int16_t* out)
   return top * (1.f / 32767);
 }
 
-/// Converts x like to_int16(), to integers up to +-127.
-SYRINX_INLINE float to_int8(const float* x, int count, int8_t* out) {
-  const float top = largest_magnitude(x, count);
-  const V8 f = all(top > 0 ? 127.f / top : 0.f);
-  for (int i = 0; i < count; i += 8) store_int8(out + i, mul(load(x + i), f));
-  return top * (1.f / 127);
-}
-
-/// Converts to f16: to nearest even, saturating at +-65504; NaN stays NaN. count % 8 == 0.
-SYRINX_INLINE void to_f16(const float* x, int count, uint16_t* out) {
-  for (int i = 0; i < count; i += 8) {
-    store_f16(out + i, max(all(-65504.f), min(all(65504.f), load(x + i))));
-  }
-}
-
 /// Computes C[i][n] += sum over k of A[i][2k] B[k][n][0] + A[i][2k + 1] B[k][n][1], exact; n < 8N.
 /// a_stride and c_stride count numbers; b_stride counts the bytes from B[k] to B[k + 1].
 template <int M, int N>
@@ -553,45 +538,6 @@ void attend(const AttentionTile& t) {
       if (t.dot_product) return attend_as<PairCache<uint16_t>>(t, t.dot_product);
       return attend_as<PairCache<float>>(t, t.pair_product ? t.pair_product : &pair_product);
   }
-}
-
-void write_kv_row(const KvRow& row) {
-  alignas(64) uint16_t half[kDim];
-  const int dim = row.dim;
-  if (row.dtype == DType::kBF16) {
-    auto* pairs = reinterpret_cast<uint16_t*>(row.keys);
-    for (int d = 0; d < dim; d += 8) store_bf16(half + d, load(row.k + d));
-    for (int d = 0; d < dim; ++d) pairs[d / 2 * 2 * kRows + 2 * row.slot + d % 2] = half[d];
-    for (int d = 0; d < dim; d += 8) store_bf16(half + d, load(row.v + d));
-    uint16_t* to = pairs + kRows * dim + row.slot / 2 * 2 * dim + row.slot % 2;
-    for (int d = 0; d < dim; ++d) to[2 * d] = half[d];
-    return;
-  }
-  if (row.dtype == DType::kI8) {
-    char* values = row.keys + kRows * (dim + 4);
-    alignas(64) int8_t k[kDim], v[kDim];
-    reinterpret_cast<float*>(row.keys + kRows * dim)[row.slot] = to_int8(row.k, dim, k);
-    reinterpret_cast<float*>(values + kRows * dim)[row.slot] = to_int8(row.v, dim, v);
-    auto* key_pairs = reinterpret_cast<uint16_t*>(row.keys);
-    for (int d = 0; d < dim; d += 2) {
-      uint16_t pair;
-      std::memcpy(&pair, k + d, 2);
-      key_pairs[d / 2 * kRows + row.slot] = pair;
-    }
-    char* to = values + int64_t{row.slot / 2} * 2 * dim + row.slot % 2;
-    for (int d = 0; d < dim; ++d) to[2 * d] = static_cast<char>(v[d]);
-    return;
-  }
-  if (row.dtype == DType::kF16) {
-    auto* keys = reinterpret_cast<uint16_t*>(row.keys);
-    to_f16(row.k, dim, half);
-    for (int d = 0; d < dim; ++d) keys[d * kRows + row.slot] = half[d];
-    to_f16(row.v, dim, keys + (kRows + row.slot) * dim);
-    return;
-  }
-  auto* keys = reinterpret_cast<float*>(row.keys);
-  for (int d = 0; d < dim; ++d) keys[d * kRows + row.slot] = row.k[d];
-  std::memcpy(keys + (kRows + row.slot) * dim, row.v, sizeof(float) * dim);
 }
 
 }  // namespace syrinx::simd
