@@ -231,7 +231,7 @@ void check_write_kv(const char* caller, const HeadsView& k, const HeadsView& v, 
 
 namespace {
 
-/// Writes kv head `h` of row `i` of the batch; row `i` belongs to sequence `b`.
+/// Writes rows of a batch to the cache.
 class KvWriter {
  public:
   KvWriter(const char* caller, const HeadsView& k, const HeadsView& v, const KvPool& pool,
@@ -240,22 +240,33 @@ class KvWriter {
     check_write_kv(caller, k, v, pool, layer, ragged);
   }
 
-  void write(int64_t b, int64_t i, int h) const {
-    const int dim = k_.dim;
-    const int64_t position = ragged_.first_position(b) + i - ragged_.row_begin[b];
+  /// Returns how many of the rows [i, end) of the batch, of sequence `b`, are in the page of row i.
+  int64_t together(int64_t b, int64_t i, int64_t end) const {
+    return std::min(kRows - position(b, i) % kRows, std::min<int64_t>(end, rows_end(b)) - i);
+  }
+
+  /// Writes kv head `h` of `count` rows of sequence `b` from row `i` of the batch on, in one page.
+  void write(int64_t b, int64_t i, int64_t count, int h) const {
+    const int64_t at = position(b, i), column = int64_t{h} * k_.dim;
     const int32_t page =
-        ragged_.page_table[b * ragged_.max_pages + (position / kRows) % ragged_.max_pages];
-    write_({k_.row(i) + int64_t{h} * dim, v_.row(i) + int64_t{h} * dim,
-            static_cast<char*>(pool_.keys(layer_, page, h)), dim,
-            static_cast<int>(position % kRows), pool_.spec().dtype});
+        ragged_.page_table[b * ragged_.max_pages + (at / kRows) % ragged_.max_pages];
+    write_({k_.row(i) + column, v_.row(i) + column, k_.stride(), v_.stride(),
+            static_cast<char*>(pool_.keys(layer_, page, h)), k_.dim, static_cast<int>(at % kRows),
+            static_cast<int>(count), pool_.spec().dtype});
   }
 
  private:
+  int64_t position(int64_t b, int64_t i) const {
+    return ragged_.first_position(b) + i - ragged_.row_begin[b];
+  }
+  int64_t rows_end(int64_t b) const { return ragged_.row_begin[b + 1]; }
+
   const HeadsView &k_, &v_;
   const KvPool& pool_;
   int layer_;
   const Ragged& ragged_;
-  void (*write_)(const KvRow&) = cpu_features().simd() ? &simd::write_kv_row : &ref::write_kv_row;
+  void (*write_)(const KvRows&) = cpu_features().simd() ? &simd::write_kv_rows
+                                                        : &ref::write_kv_rows;
 };
 
 /// How the rows of a batch are cut into tiles: consecutive rows of one sequence times heads that
@@ -353,8 +364,10 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
         tile.next_end =
             KvPool::pages_for(std::min<int64_t>(ragged.kv_len[b_next], end_of(spec, b_next)));
       }
-      for (int i = 0; writer && i < tile.rows; ++i)
-        writer->write(b, row + i, static_cast<int>(lane));
+      for (int64_t i = row, n; writer && i < row + tile.rows; i += n) {
+        n = writer->together(b, i, row + tile.rows);
+        writer->write(b, i, n, static_cast<int>(lane));
+      }
       attend(tile);
     }
   });
@@ -400,9 +413,10 @@ void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const Kv
   const int64_t grain = std::max<int64_t>(1, 1024 / (int64_t{k.heads} * k.dim));
   ctx.pool.parallel_for(k.count(), grain, [&](int64_t begin, int64_t end) {
     int64_t b = 0;
-    for (int64_t i = begin; i < end; ++i) {
+    for (int64_t i = begin, n; i < end; i += n) {
       while (ragged.row_begin[b + 1] <= i) ++b;
-      for (int h = 0; h < k.heads; ++h) writer.write(b, i, h);
+      n = writer.together(b, i, end);
+      for (int h = 0; h < k.heads; ++h) writer.write(b, i, n, h);
     }
   });
 }

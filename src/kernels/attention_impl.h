@@ -73,24 +73,25 @@ inline int64_t kv_part_bytes(int dim, DType dtype) {
   return kRows * (dim * static_cast<int64_t>(dtype_size(dtype)) + (dtype == DType::kI8 ? 4 : 0));
 }
 
-/// One row of keys and values to write to row `slot` of a page.
-struct KvRow {
+/// Keys and values of one head to write to rows [slot, slot + count) of a page.
+struct KvRows {
   const float* k = nullptr;
   const float* v = nullptr;
+  int64_t k_stride = 0, v_stride = 0;  ///< distances between rows, in floats
   char* keys = nullptr;  ///< keys of the page; its values follow after kv_part_bytes()
   int dim = 0;
-  int slot = 0;
+  int slot = 0, count = 1;
   DType dtype = DType::kF32;
 };
 
 namespace ref {
 void attend(const AttentionTile& tile);
-void write_kv_row(const KvRow& row);
+void write_kv_rows(const KvRows& rows);
 }  // namespace ref
 #if defined(__x86_64__) || defined(__aarch64__)
 namespace simd {
 void attend(const AttentionTile& tile);
-void write_kv_row(const KvRow& row);
+void write_kv_rows(const KvRows& rows);
 }  // namespace simd
 #else
 namespace simd = ref;

@@ -86,11 +86,13 @@ void RealFft::forward(const float* signal, Complex* spectrum, Complex* scratch) 
   const int half = n_ / 2;
   for (int k = 0; k < half; ++k) scratch[k] = {signal[2 * k], signal[2 * k + 1]};
   transform(factors_, half, turns_.data(), false, scratch, scratch + half);
-  for (int k = 0; k <= half; ++k) {
-    const Complex a = scratch[k % half], b = std::conj(scratch[(half - k) % half]);
-    const Complex even = 0.5f * (a + b), odd = 0.5f * (a - b);
+  const auto bin = [&](int k, Complex a, Complex other) {
+    const Complex b = std::conj(other), even = 0.5f * (a + b), odd = 0.5f * (a - b);
     spectrum[k] = even + times({odd.imag(), -odd.real()}, twists_[k]);
-  }
+  };
+  bin(0, scratch[0], scratch[0]);
+  for (int k = 1; k < half; ++k) bin(k, scratch[k], scratch[half - k]);
+  bin(half, scratch[0], scratch[0]);
 }
 
 InverseStft::InverseStft(int n_fft, int hop) : fft_(n_fft), hop_(hop) {

@@ -1,6 +1,7 @@
 #include "kernels/id_limits.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -19,26 +20,35 @@ double sum_of_exp(std::span<const float> x, float top) {
   return sum(x.data(), std::ssize(x), top);
 }
 
+float largest_of(std::span<const float> x) {
+  const auto largest = cpu_features().simd() ? &simd::largest_of : &ref::largest_of;
+  return largest(x.data(), std::ssize(x));
+}
+
 void limit_row(const IdLimits& limits, std::span<float> logits) {
   const auto vocabulary = std::ssize(logits);
   for (int64_t begin = 0; begin < vocabulary && !limits.mask.empty(); begin += 64) {
     const int64_t word = begin / 64, end = std::min(begin + 64, vocabulary);
     const uint64_t allowed = word < std::ssize(limits.mask) ? limits.mask[word] : 0;
-    if (allowed == ~uint64_t{0}) continue;
-    for (int64_t id = begin; id < end; ++id)
-      if ((allowed >> (id - begin) & 1) == 0) logits[id] = kNever;
+    if (allowed == 0) {
+      std::fill(logits.begin() + begin, logits.begin() + end, kNever);
+      continue;
+    }
+    for (uint64_t never = ~allowed; never != 0; never &= never - 1) {
+      const int64_t id = begin + std::countr_zero(never);
+      if (id < end) logits[id] = kNever;
+    }
   }
   if (limits.rather_from <= 0 || limits.rather_from >= vocabulary) return;
   const auto first = static_cast<size_t>(limits.rather_from);
   const std::span<float> before = logits.first(first);
-  if (log_sum(logits.subspan(first)) > *std::ranges::max_element(before))
-    std::ranges::fill(before, kNever);
+  if (log_sum(logits.subspan(first)) > largest_of(before)) std::ranges::fill(before, kNever);
 }
 
 }  // namespace
 
 double log_sum(std::span<const float> x) {
-  const float top = *std::ranges::max_element(x);
+  const float top = largest_of(x);
   if (!(top > kNever)) return kNever;
   return top + std::log(sum_of_exp(x, top));
 }

@@ -125,7 +125,7 @@ TEST_P(LinearTest, PartsAndAddAreThoseOfSeparateLinears) {
   }
   const PackedLinear all = PackedLinear::pack(parts, type());
   ASSERT_EQ(all.out(), 70);
-  for (int64_t n : {1, 2, 9}) {
+  for (int64_t n : {1, 2, 9, 110}) {  // 110: more than a block
     const Tensor x = random({n, kIn}, 30);
     Tensor joined({n, 70}, DType::kF32), added = random({n, 70}, 31);
     const Tensor before = added.clone();

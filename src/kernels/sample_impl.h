@@ -20,7 +20,9 @@ struct Candidate {
      `out` has room for end - begin. */                                                       \
   int64_t collect(const float* x, int64_t begin, int64_t end, float least, Candidate* out);   \
   /* Sum of e^(x[i] - shift), added in a fixed order. */                                      \
-  double exp_sum(const float* x, int64_t count, float shift);
+  double exp_sum(const float* x, int64_t count, float shift);                                 \
+  /* Largest number that is not NaN; -inf if there is none. */                                \
+  float largest_of(const float* x, int64_t count);
 
 namespace ref {
 SYRINX_SAMPLE_LOOPS

@@ -415,7 +415,10 @@ TEST(Sample, PlainAndFastLoopsAgree) {
     const int64_t count = ref::collect(a.f32(), 0, n, 0.5f, found_a.data());
     ASSERT_EQ(simd::collect(a.f32(), 0, n, 0.5f, found_b.data()), count);
     for (int64_t i = 0; i < count; ++i) EXPECT_EQ(found_a[i].id, found_b[i].id);
+    EXPECT_EQ(ref::largest_of(x.f32(), n), *std::max_element(x.f32(), x.f32() + n));
+    EXPECT_EQ(simd::largest_of(x.f32(), n), ref::largest_of(x.f32(), n));
     b.f32()[n - 1] = NAN;
+    EXPECT_EQ(simd::largest_of(b.f32(), n), ref::largest_of(b.f32(), n));
     EXPECT_FALSE(ref::copy_logits(b.f32(), n, a.f32(), &top_a));
     EXPECT_FALSE(simd::copy_logits(b.f32(), n, a.f32(), &top_b));
   }

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "families/whisper/config.h"
@@ -25,6 +24,8 @@ class DecoderText : public Sequence {
     return std::span(ids_).first(static_cast<size_t>(prompt_));
   }
   std::span<const int32_t> history(int) const override { return ids_; }
+  /// Appends keys for the memory if its rows were given, so that the attempts at a window share it.
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
 
   /// Returns the number of rows of the complete memory.
   int memory_rows() const { return memory_rows_; }
@@ -49,8 +50,7 @@ class DecoderText : public Sequence {
 
  protected:
   /// `memory` may have fewer rows at first and grow later.
-  DecoderText(int width, int memory_rows, WindowRows memory)
-      : width_(width), memory_rows_(memory_rows), memory_(std::move(memory)) {}
+  DecoderText(int width, int memory_rows, WindowRows memory);
 
   std::vector<int32_t> ids_;  // ids of the prompt, then of the steps
   int prompt_ = 0;
@@ -58,6 +58,7 @@ class DecoderText : public Sequence {
  private:
   const int width_, memory_rows_;
   const WindowRows memory_;  // [memory_rows_, W]; initially fewer rows
+  uint64_t memory_key_ = 0;  // digest of the memory, if it is complete from the beginning; else 0
 };
 
 }  // namespace syrinx::whisper

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/worst.h"
 #include "families/whisper/fixture.h"
@@ -188,6 +189,24 @@ TEST_P(WhisperParity, RowsOfAnEarlierAttempt) {
   auto opened = model_.open(request);
   ASSERT_TRUE(opened.ok());
   EXPECT_TRUE(opened.value().samples.empty());
+  const auto keys = [&](const std::shared_ptr<Window>& of) {
+    SpeechRequest each;
+    each.task = of;
+    std::vector<uint64_t> out;
+    model_.open(each).value().sequences.at(0)->prefix_keys(false, out);
+    return out;
+  };
+  EXPECT_TRUE(keys(window).empty()) << "the rows are not known yet";
+  const std::vector<uint64_t> shared = keys(again);
+  EXPECT_EQ(std::ssize(shared), window->audio.rows);
+  EXPECT_EQ(std::set(shared.begin(), shared.end()).size(), shared.size());
+  auto changed = std::make_shared<std::vector<float>>(*first.rows);
+  changed->back() += 1;
+  const auto other = std::make_shared<Window>(*again);
+  other->rows = changed, other->temperature = 1;
+  EXPECT_NE(keys(other), shared);
+  other->rows = std::make_shared<std::vector<float>>(*first.rows);
+  EXPECT_EQ(keys(other), shared) << "another attempt";
   Track second = runner.open(request);
   ASSERT_TRUE(second.state->ready());
   while (!second.finished) runner.step(second);

@@ -82,14 +82,6 @@ void product_any(int m, int64_t columns, const float* a, int64_t a_stride,
   if (columns) product_rows<Type, 1>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
 }
 
-/// Returns the largest |x|; NaN if one of the numbers is NaN. The bits of magnitudes compare like
-/// integers, and NaN has the largest bits.
-SYRINX_INLINE float largest_magnitude(const float* x, int count) {
-  I8 top = all_int(0);
-  for (int i = 0; i < count; i += 8) top = max(top, magnitude_bits(load(x + i)));
-  return largest_bits(top);
-}
-
 /// Converts x to integers up to +-most in units of the returned number. A NaN in x makes the unit
 /// NaN. count % 8 == 0.
 SYRINX_INLINE float to_int16(const float* x, int count, float most, int16_t* out) {
@@ -97,21 +89,6 @@ SYRINX_INLINE float to_int16(const float* x, int count, float most, int16_t* out
   const V8 f = all(top > 0 ? most / top : 0.f);
   for (int i = 0; i < count; i += 8) store_int16(out + i, mul(load(x + i), f));
   return top * (1.f / most);
-}
-
-/// Converts x like to_int16(), to integers up to +-127.
-SYRINX_INLINE float to_int8(const float* x, int count, int8_t* out) {
-  const float top = largest_magnitude(x, count);
-  const V8 f = all(top > 0 ? 127.f / top : 0.f);
-  for (int i = 0; i < count; i += 8) store_int8(out + i, mul(load(x + i), f));
-  return top * (1.f / 127);
-}
-
-/// Converts to f16: to nearest even, saturating at +-65504; NaN stays NaN. count % 8 == 0.
-SYRINX_INLINE void to_f16(const float* x, int count, uint16_t* out) {
-  for (int i = 0; i < count; i += 8) {
-    store_f16(out + i, max(all(-65504.f), min(all(65504.f), load(x + i))));
-  }
 }
 
 /// Computes C[i][n] += sum over k of A[i][2k] B[k][n][0] + A[i][2k + 1] B[k][n][1], exact; n < 8N.
@@ -607,45 +584,6 @@ void attend(const AttentionTile& t) {
       if (t.dot_product) return attend_as<PairCache<uint16_t>>(t, t.dot_product);
       return attend_as<PairCache<float>>(t, t.pair_product ? t.pair_product : &pair_product);
   }
-}
-
-void write_kv_row(const KvRow& row) {
-  alignas(64) uint16_t half[kDim];
-  const int dim = row.dim;
-  if (row.dtype == DType::kBF16) {
-    auto* pairs = reinterpret_cast<uint16_t*>(row.keys);
-    for (int d = 0; d < dim; d += 8) store_bf16(half + d, load(row.k + d));
-    for (int d = 0; d < dim; ++d) pairs[d / 2 * 2 * kRows + 2 * row.slot + d % 2] = half[d];
-    for (int d = 0; d < dim; d += 8) store_bf16(half + d, load(row.v + d));
-    uint16_t* to = pairs + kRows * dim + row.slot / 2 * 2 * dim + row.slot % 2;
-    for (int d = 0; d < dim; ++d) to[2 * d] = half[d];
-    return;
-  }
-  if (row.dtype == DType::kI8) {
-    char* values = row.keys + kRows * (dim + 4);
-    alignas(64) int8_t k[kDim], v[kDim];
-    reinterpret_cast<float*>(row.keys + kRows * dim)[row.slot] = to_int8(row.k, dim, k);
-    reinterpret_cast<float*>(values + kRows * dim)[row.slot] = to_int8(row.v, dim, v);
-    auto* key_pairs = reinterpret_cast<uint16_t*>(row.keys);
-    for (int d = 0; d < dim; d += 2) {
-      uint16_t pair;
-      std::memcpy(&pair, k + d, 2);
-      key_pairs[d / 2 * kRows + row.slot] = pair;
-    }
-    char* to = values + int64_t{row.slot / 2} * 2 * dim + row.slot % 2;
-    for (int d = 0; d < dim; ++d) to[2 * d] = static_cast<char>(v[d]);
-    return;
-  }
-  if (row.dtype == DType::kF16) {
-    auto* keys = reinterpret_cast<uint16_t*>(row.keys);
-    to_f16(row.k, dim, half);
-    for (int d = 0; d < dim; ++d) keys[d * kRows + row.slot] = half[d];
-    to_f16(row.v, dim, keys + (kRows + row.slot) * dim);
-    return;
-  }
-  auto* keys = reinterpret_cast<float*>(row.keys);
-  for (int d = 0; d < dim; ++d) keys[d * kRows + row.slot] = row.k[d];
-  std::memcpy(keys + (kRows + row.slot) * dim, row.v, sizeof(float) * dim);
 }
 
 }  // namespace syrinx::simd

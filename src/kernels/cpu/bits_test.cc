@@ -149,11 +149,11 @@ TEST_F(Bits, OfAttentionAreTheSameOnEveryProcessor) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
     const KvPool pool({1, 1, kDim, dtype}, 10);
     std::vector<int32_t> table;
-    for (int i = 0; i < kLength; ++i) {
-      if (i % 32 == 0) table.push_back(i / 32);
-      KvRow row{k.data() + i * kDim, v.data() + i * kDim, nullptr, kDim, i % 32, dtype};
-      row.keys = static_cast<char*>(pool.keys(0, i / 32, 0));
-      simd::write_kv_row(row);
+    for (int i = 0; i < kLength; i += 32) {
+      table.push_back(i / 32);
+      simd::write_kv_rows({k.data() + i * kDim, v.data() + i * kDim, kDim, kDim,
+                           static_cast<char*>(pool.keys(0, i / 32, 0)), kDim, 0,
+                           std::min(32, kLength - i), dtype});
     }
     std::vector<float> out(q.size());
     AttentionTile tile;
@@ -190,10 +190,11 @@ TEST_F(Bits, OfAttentionIn8BitsAreTheSameOnEveryProcessor) {
   const std::vector<float> k = made_up(kLength * kDim, 7), v = made_up(kLength * kDim, 8),
                            q = made_up(kRows * kDim, 9);
   std::vector<int32_t> table;
-  for (int i = 0; i < kLength; ++i) {
-    if (i % 32 == 0) table.push_back(i / 32);
-    simd::write_kv_row({k.data() + i * kDim, v.data() + i * kDim,
-                        static_cast<char*>(pool.keys(0, i / 32, 0)), kDim, i % 32, DType::kI8});
+  for (int i = 0; i < kLength; i += 32) {
+    table.push_back(i / 32);
+    simd::write_kv_rows({k.data() + i * kDim, v.data() + i * kDim, kDim, kDim,
+                         static_cast<char*>(pool.keys(0, i / 32, 0)), kDim, 0,
+                         std::min(32, kLength - i), DType::kI8});
   }
   AttentionTile tile;
   tile.q_stride = tile.out_stride = kDim, tile.group = 1, tile.dim = kDim;

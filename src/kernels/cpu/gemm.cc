@@ -89,20 +89,38 @@ struct BlockRows {
   }
 };
 
+/// The rows of the part that a panel belongs to.
+class PartRows {
+ public:
+  /// Finds the part of panel `panel` of the matrix for the rows of `block`.
+  void find(const GemmCall& call, const BlockRows& block, int64_t panel) {
+    const GemmPart* part = call.parts.data();
+    const GemmPart* const last = &call.parts.back();
+    while (part != last && part[1].first_panel <= panel) ++part;
+    if (part == part_ && block.begin == begin_) return;
+    part_ = part, begin_ = block.begin;
+    for (int r = 0; part->out && r < block.rows.count; ++r)
+      own_[r] = part->out + (block.begin + r) * part->out_stride;
+    out_ = part->out ? own_ : block.out;
+  }
+  float* const* out() const { return out_; }
+  const GemmPart& part() const { return *part_; }
+
+ private:
+  float* own_[kMaxRows];  // the rows of a part that has its own `out`
+  float* const* out_ = nullptr;
+  const GemmPart* part_ = nullptr;
+  int64_t begin_ = -1;
+};
+
 /// Writes sums to `out` for panels [panel, panel + count) of the matrix.
 void write_out(const GemmKernels& kernels, const GemmCall& call, const BlockRows& block,
-               int64_t panel, int64_t count, const float* sums) {
-  float* own[kMaxRows];  // the rows of a part that has its own `out`
-  const GemmPart* filled = nullptr;
+               PartRows& to, int64_t panel, int64_t count, const float* sums) {
   const int64_t pairs = call.store == GemmStore::kSiluGate ? 2 : 1;
-  size_t part = 0;
   for (int64_t p = panel; p < panel + count; p += pairs) {
-    while (part + 1 < call.parts.size() && call.parts[part + 1].first_panel <= p) ++part;
-    const GemmPart& to = call.parts[part];
-    const int64_t column = (p - to.first_panel) / pairs * kPanel;
-    for (int r = 0; to.out && filled != &to && r < block.rows.count; ++r)
-      own[r] = to.out + (block.begin + r) * to.out_stride;
-    filled = &to;
+    to.find(call, block, p);
+    const GemmPart& part = to.part();
+    const int64_t column = (p - part.first_panel) / pairs * kPanel;
     GemmFinish f;
     f.sums = sums + (p - panel) * block.rows.count * kPanel;
     f.bias = call.bias ? call.bias + p * kPanel : nullptr;
@@ -110,10 +128,10 @@ void write_out(const GemmKernels& kernels, const GemmCall& call, const BlockRows
       f.sums1 = f.sums + block.rows.count * kPanel;
       f.bias1 = call.bias ? f.bias + kPanel : nullptr;
     }
-    f.out = to.out ? own : block.out;
-    f.column = to.column + column;
+    f.out = to.out();
+    f.column = part.column + column;
     f.rows = block.rows.count;
-    f.width = static_cast<int>(std::min(kPanel, to.width - column));
+    f.width = static_cast<int>(std::min(kPanel, part.width - column));
     f.add = call.store == GemmStore::kAdd;
     kernels.finish(f);
   }
@@ -231,9 +249,11 @@ void gemm(StepContext& ctx, const GemmCall& call) {
                                 : m.type == WeightType::kQ4      ? kernels.products_q4
                                 : m.type == WeightType::kBF16A16 ? kernels.products_bf16a16
                                                                  : kernels.products;
+  const int64_t pairs = call.store == GemmStore::kSiluGate ? 2 : 1;
   auto items = [&](int64_t begin, int64_t end) {
     alignas(64) float sums[kMaxPanels / 2 * kMaxRows * kPanel];
     BlockRows block;
+    PartRows to;
     int64_t filled = -1;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t b = item / plan.groups, g = item % plan.groups;
@@ -249,8 +269,11 @@ void gemm(StepContext& ctx, const GemmCall& call) {
       }
       const int64_t at = g * plan.group, count = std::min(plan.group, plan.panels - at);
       const int64_t panel = plan.first_panel + at;
+      to.find(call, block, panel);
+      block.rows.out = to.out();
+      block.rows.column = to.part().column + (panel - to.part().first_panel) / pairs * kPanel;
       products(weights, block.rows, panel, static_cast<int>(count), sums);
-      write_out(kernels, call, block, panel, count, sums);
+      write_out(kernels, call, block, to, panel, count, sums);
     }
   };
   const int64_t count = plan.blocks * plan.groups;

@@ -17,6 +17,9 @@ struct GemmRows {
   // of quantize_groups or quantize_q4.
   const void* x[kMaxRows];
   float scale[kMaxRows];  // q8: value of one unit of x
+  // Where finish() will write the first column of each row, to be prefetched; null: unknown.
+  float* const* out = nullptr;
+  int64_t column = 0;
 };
 
 /// For q8a8, stored after the numbers of a row: one GemmGroup for each 64 numbers.

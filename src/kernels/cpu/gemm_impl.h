@@ -355,6 +355,7 @@ void some_panels(const GemmWeights& w, const GemmRows& rows, const typename T::W
     AheadShare share{reinterpret_cast<const char*>(part + size * kPanel), step};
     for (int r = 0; r < rows.count; share.at += size * step) {
       const int n = tile_rows(rows.count, r, T::kTileRows);
+      if (position + size == w.spans * w.span_len) ask_for_out(rows, r, n);
       any_tile<T, P, Ahead::kShare>(n, rows.x + r, k, w.span_step, part, panel_step,
                                     sums + r * kPanel, sum_step, first, share);
       r += n;
@@ -368,6 +369,7 @@ void tiles_q8(const GemmWeights& w, const GemmRows& rows, int64_t g, int64_t end
               float* sums, AheadShare share) {
   for (int r = 0; r < rows.count; share.at += (end - g) * 8 * share.step) {
     const int n = tile_rows(rows.count, r, V::kTileRows);
+    if (end * kGroup == w.padded_k) ask_for_out(rows, r, n);
     any_tile_q8<V, P, Ahead::kShare>(n, rows.x + r, g, end, b, w, sums + r * kPanel,
                                      int64_t{rows.count} * kPanel, g == 0, share);
     r += n;

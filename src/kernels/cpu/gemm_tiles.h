@@ -40,6 +40,14 @@ static inline int64_t to_next_item(const GemmWeights& w, int64_t panel, int coun
 /// Prefetches into L2. L1 allows fewer outstanding loads than the memory's latency needs.
 static inline void ask_for(const uint8_t* at) { __builtin_prefetch(at, 0, 2); }
 
+/// Prefetches where the sums of `count` rows from row r on will be written. The memory of a wide
+/// output is mostly not in the caches.
+static inline void ask_for_out(const GemmRows& rows, int r, int count) {
+  constexpr int kPanels = 2;  // panels of an item with several rows
+  for (int i = r; rows.out && i < r + count; ++i)
+    for (int p = 0; p < kPanels; ++p) __builtin_prefetch(rows.out[i] + rows.column + p * kPanel, 1);
+}
+
 /// Returns the number of rows of the tile at `row`. Tiles of a block differ by at most one row.
 static inline int tile_rows(int rows, int row, int most) {
   const int tiles = (rows + most - 1) / most;

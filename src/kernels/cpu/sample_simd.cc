@@ -70,5 +70,18 @@ double exp_sum(const float* x, int64_t count, float shift) {
   return total;
 }
 
+float largest_of(const float* x, int64_t count) {
+  constexpr int kSide = 4;  // independent maxima, because each waits for its predecessor
+  V8 peaks[kSide];
+  for (V8& peak : peaks) peak = all(-INFINITY);
+  int64_t i = 0;
+  for (; i + 8 * kSide <= count; i += 8 * kSide)
+    for (int j = 0; j < kSide; ++j) peaks[j] = max(load(x + i + 8 * j), peaks[j]);
+  float best = largest(max(max(peaks[0], peaks[1]), max(peaks[2], peaks[3])));
+  for (; i < count; ++i)
+    if (x[i] > best) best = x[i];
+  return best;
+}
+
 }  // namespace syrinx::simd
 #include "kernels/cpu/simd_end.h"

@@ -81,6 +81,23 @@ SYRINX_INLINE V8 exp2_of_negative(V8 x) {
   return mul(p, pow2(to_int(n)));
 }
 
+/// Returns the largest |x|; NaN if one of the numbers is NaN. The bits of magnitudes compare like
+/// integers, and NaN has the largest bits.
+SYRINX_INLINE float largest_magnitude(const float* x, int count) {
+  I8 top = all_int(0);
+  for (int i = 0; i < count; i += 8) top = max(top, magnitude_bits(load(x + i)));
+  return largest_bits(top);
+}
+
+/// Converts x to integers up to +-127 in units of the returned number. A NaN in x makes the unit
+/// NaN. count % 8 == 0.
+SYRINX_INLINE float to_int8(const float* x, int count, int8_t* out) {
+  const float top = largest_magnitude(x, count);
+  const V8 f = all(top > 0 ? 127.f / top : 0.f);
+  for (int i = 0; i < count; i += 8) store_int8(out + i, mul(load(x + i), f));
+  return top * (1.f / 127);
+}
+
 /// Computes sin(x - n pi) for multiples n of 1/2 with |x - n pi| <= pi / 2; n pi is subtracted in
 /// three parts. Absolute error < 2e-7 for |x| < 8192.
 SYRINX_INLINE V8 sine_behind(V8 x, V8 n) {

@@ -90,16 +90,20 @@ void attend(const AttentionTile& t) {
     for (int g = 0; g < t.group; ++g) attend_one(t, i, g);
 }
 
-void write_kv_row(const KvRow& row) {
-  char* values = row.keys + kv_part_bytes(row.dim, row.dtype);
-  float k = 1, v = 1;
-  if (row.dtype == DType::kI8) {
-    k = scale_row(row.keys, row.k, row.dim, row.slot);
-    v = scale_row(values, row.v, row.dim, row.slot);
-  }
-  for (int d = 0; d < row.dim; ++d) {
-    write(row.keys, key_at(d, row.slot, row.dtype), row.k[d] * k, row.dtype);
-    write(values, value_at(d, row.slot, row.dim, row.dtype), row.v[d] * v, row.dtype);
+void write_kv_rows(const KvRows& rows) {
+  char* values = rows.keys + kv_part_bytes(rows.dim, rows.dtype);
+  for (int i = 0; i < rows.count; ++i) {
+    const int slot = rows.slot + i;
+    const float *k = rows.k + i * rows.k_stride, *v = rows.v + i * rows.v_stride;
+    float by_k = 1, by_v = 1;
+    if (rows.dtype == DType::kI8) {
+      by_k = scale_row(rows.keys, k, rows.dim, slot);
+      by_v = scale_row(values, v, rows.dim, slot);
+    }
+    for (int d = 0; d < rows.dim; ++d) {
+      write(rows.keys, key_at(d, slot, rows.dtype), k[d] * by_k, rows.dtype);
+      write(values, value_at(d, slot, rows.dim, rows.dtype), v[d] * by_v, rows.dtype);
+    }
   }
 }
 

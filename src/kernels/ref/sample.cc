@@ -33,4 +33,11 @@ double exp_sum(const float* x, int64_t count, float shift) {
   return total;
 }
 
+float largest_of(const float* x, int64_t count) {
+  float top = -INFINITY;
+  for (int64_t i = 0; i < count; ++i)
+    if (x[i] > top) top = x[i];
+  return top;
+}
+
 }  // namespace syrinx::ref
