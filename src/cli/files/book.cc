@@ -72,7 +72,7 @@ Manuscript read_book(const BookOptions& options) {
   out.names = find_names(out.ssml.text);
   out.marked = is_ssml(out.ssml.text);
   if (!out.marked) {
-    out.ssml.text = std::string(without_licence(out.ssml.text));
+    out.ssml.text = std::string(without_licence(without_front_matter(out.ssml.text)));
     return out;
   }
   const std::string& language = options.request.say.language;

@@ -166,6 +166,15 @@ TEST(BookText, ProjectGutenbergsLicenceIsLeftOut) {
   for (const std::string& whole : others) EXPECT_EQ(without_licence(whole), whole);
 }
 
+TEST(BookText, FrontMatterIsLeftOut) {
+  EXPECT_EQ(without_front_matter("---\ntitle: A\nTags:\n  - b\n- c\n\n# d\ndraft: no\n---\nShe\n"),
+            "She\n");
+  EXPECT_EQ(without_front_matter("---\ntitle: A\n---"), "");
+  for (const std::string whole : {"---\nShe said: no.\n---\nHe\n", "---\ntitle: A\n", "---", "",
+                                  "title: A\n---\nHe\n", "----\ntitle: A\n---\nHe\n"})
+    EXPECT_EQ(without_front_matter(whole), whole);
+}
+
 TEST(BookText, FileNames) {
   EXPECT_EQ(chapter_file_name({"CHAPTER I. Down, \"down\"/../x", 0, 0}, 3, 12),
             "03-chapter-i-down-down-x");

@@ -120,6 +120,22 @@ std::string_view without_licence(std::string_view text) {
   return text.substr(begin, std::min(end, text.size()) - begin);
 }
 
+std::string_view without_front_matter(std::string_view text) {
+  constexpr std::string_view kLine = "---", kKey = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+  const auto belongs = [&](std::string_view line) {
+    if (trimmed(line).empty() || std::string_view(" \t-#").find(line[0]) != line.npos) return true;
+    const size_t colon = line.find(':');
+    return colon != line.npos && colon == lower_ascii(line).find_first_not_of(kKey);
+  };
+  for (size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (line == kLine && at > 0) return text.substr(std::min(end + 1, text.size()));
+    if (at == 0 ? line != kLine : !belongs(line)) break;
+  }
+  return text;
+}
+
 std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count) {
   std::string name = std::to_string(number);
   const size_t digits = std::max<size_t>(2, std::to_string(count).size());

@@ -47,6 +47,10 @@ BookNames find_names(std::string_view text);
 /// returned whole.
 std::string_view without_licence(std::string_view text);
 
+/// Returns the text behind its front matter: YAML between a first line "---" and the next line
+/// "---". Other texts are returned whole, also those whose first line only separates scenes.
+std::string_view without_front_matter(std::string_view text);
+
 /// Returns a chapter's file name: "03-the-pool-of-tears". `number` counts from 1 to `count`.
 std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count);
 
