@@ -40,8 +40,8 @@ class DictationLoop final : public HearingLoop {
     skip_silence();
   }
   bool through() const override { return closed_ && waiting_.empty() && stretch_ == 0; }
-  Result<std::optional<SpeechRequest>> next() override;
-  std::vector<TranscriptSegment> take(const Answer& answer) override;
+  Result<std::vector<SpeechRequest>> next() override;
+  std::vector<TranscriptSegment> take(std::span<const Answer> answers) override;
   bool follows() const override { return true; }
   std::string so_far(std::string_view answer) const override {
     return joined(model_.dictated(asked_, answer, false));
@@ -98,9 +98,9 @@ void DictationLoop::skip_silence() {
   }
 }
 
-Result<std::optional<SpeechRequest>> DictationLoop::next() {
+Result<std::vector<SpeechRequest>> DictationLoop::next() {
   const size_t samples = stretch_ == 0 ? due() : 0;
-  if (samples == 0) return std::optional<SpeechRequest>();
+  if (samples == 0) return std::vector<SpeechRequest>();
   auto recording = std::make_shared<Recording>();
   recording->samples.assign(waiting_.begin(), waiting_.begin() + static_cast<int64_t>(samples));
   recording->sample_rate = kHearingRate;
@@ -116,7 +116,9 @@ Result<std::optional<SpeechRequest>> DictationLoop::next() {
     request.value().sampling.temperature = options_.temperatures.front();
   request.value().sampling.seed = done_;
   stretch_ = samples;
-  return std::optional<SpeechRequest>(request.take());
+  std::vector<SpeechRequest> out;
+  out.push_back(request.take());
+  return out;
 }
 
 std::string DictationLoop::joined(const Dictated& heard) const {
@@ -126,7 +128,8 @@ std::string DictationLoop::joined(const Dictated& heard) const {
   return std::string(told_ && !joins_words(language) ? " " : "").append(said);
 }
 
-std::vector<TranscriptSegment> DictationLoop::take(const Answer& answer) {
+std::vector<TranscriptSegment> DictationLoop::take(std::span<const Answer> answers) {
+  const Answer& answer = answers.front();
   prompt_tokens_ += answer.outcome.prompt_tokens;
   completion_tokens_ += answer.outcome.completion_tokens;
   TranscriptSegment segment{.start_s = seconds(done_), .end_s = seconds(done_ + stretch_)};

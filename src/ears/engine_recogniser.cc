@@ -7,6 +7,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -44,18 +45,19 @@ struct EngineHearing {
   std::vector<float> waiting;
   FullScale fit;
   bool ended = false, cancelled = false;
-  bool posted = false;           // whether a piece of its work waits or runs
-  bool again = false;            // whether input arrived while a piece of its work ran
-  bool over = false;             // whether finished() was called, or is about to be called
-  Backlog::Pass pass = 0;        // its pass in the backlog; 0 if no speaker waits for the result
-  bool in_line = false;          // whether its request waits until the backlog lets it run
-  std::string grown;             // the growing answer to the running request, if `follows`
-  std::optional<Answer> answer;  // the answer to the running request
-  RequestId request = 0;         // the running request; 0 if no request runs
-  const bool follows;            // whether so_far() is reported to the sink
+  bool posted = false;              // whether a piece of its work waits or runs
+  bool again = false;               // whether input arrived while a piece of its work ran
+  bool over = false;                // whether finished() was called, or is about to be called
+  Backlog::Pass pass = 0;           // its pass in the backlog; 0 if no speaker waits for the result
+  bool in_line = false;             // whether its request waits until the backlog lets it run
+  std::string grown;                // the growing answer to the first running request, if `follows`
+  std::vector<RequestId> requests;  // the submitted requests; 0 if the request has ended
+  std::vector<Answer> answers;      // of these requests; empty until they have ended
+  int running = 0;                  // number of requests that have not ended
+  const bool follows;               // whether so_far() is reported to the sink
   // Only the thread that runs its piece of work uses these members:
   const std::unique_ptr<HearingLoop> loop;
-  std::optional<SpeechRequest> question;  // the next request, or the request that was submitted
+  std::vector<SpeechRequest> questions;  // the next requests, or those that were submitted
   bool asked = false, closed = false;
   int refusals = 0;
   double told_s = 0;
@@ -85,7 +87,7 @@ class EngineRecogniser final : public Recogniser {
   }
   double delay_s(const Hearing& hearing) const {
     const std::lock_guard lock(mutex_);
-    return hearing->over || hearing->request != 0 ? 0 : backlog_.delay_s(now_s(), hearing->pass);
+    return hearing->over || hearing->running > 0 ? 0 : backlog_.delay_s(now_s(), hearing->pass);
   }
   void hear(const Hearing& hearing, std::span<const float> samples);
   void end(const Hearing& hearing);
@@ -93,8 +95,9 @@ class EngineRecogniser final : public Recogniser {
   void cancel(const Hearing& hearing);
   /// Processes an answer that has grown to `text`. Called on the engine's thread.
   void grew(const Hearing& hearing, const std::string& text);
-  /// Processes the answer of a request that has ended. Called on the engine's thread.
-  void heard(const Hearing& hearing, Answer answer);
+  /// Processes the answer of request `index` of the hearing, which has ended. Called on the
+  /// engine's thread.
+  void heard(const Hearing& hearing, size_t index, Answer answer);
 
  private:
   void post(const Hearing& hearing);  // requires mutex_
@@ -106,8 +109,10 @@ class EngineRecogniser final : public Recogniser {
 
   // Both run on the hearing thread, one call at a time for each recording.
   void run_piece(const Hearing& hearing);
-  void take_answer(const Hearing& hearing, const Answer& answer);
+  void take_answers(const Hearing& hearing, std::span<const Answer> answers);
   void ask(const Hearing& hearing);
+  Status submit(const Hearing& hearing, SpeechRequest& request);
+  void cancel_requests(const EngineHearing& hearing);
   void refused(const Hearing& hearing, const Error& error);
   void report_progress(EngineHearing& hearing, double seconds);
   void finish(const Hearing& hearing, std::optional<Error> error);
@@ -144,20 +149,21 @@ class EngineListener final : public Listener {
 /// Collects the output of a request.
 class AnswerSink final : public Sink {
  public:
-  AnswerSink(EngineRecogniser& recogniser, std::shared_ptr<EngineHearing> hearing)
-      : recogniser_(recogniser), hearing_(std::move(hearing)) {}
+  AnswerSink(EngineRecogniser& recogniser, std::shared_ptr<EngineHearing> hearing, size_t index)
+      : recogniser_(recogniser), hearing_(std::move(hearing)), index_(index) {}
   void audio(std::span<const float>) override {}
   void text(std::string_view piece, std::span<const ScoredToken>) override {
     text_ += piece;
-    if (hearing_->follows) recogniser_.grew(hearing_, text_);
+    if (hearing_->follows && index_ == 0) recogniser_.grew(hearing_, text_);
   }
   void finished(const Outcome& outcome) override {
-    recogniser_.heard(hearing_, {outcome, std::move(text_)});
+    recogniser_.heard(hearing_, index_, {outcome, std::move(text_)});
   }
 
  private:
   EngineRecogniser& recogniser_;  // outlives this sink: its destructor waits for all requests
   const std::shared_ptr<EngineHearing> hearing_;
+  const size_t index_;  // of the request
   std::string text_;
 };
 
@@ -166,7 +172,7 @@ EngineRecogniser::~EngineRecogniser() {
     std::unique_lock lock(mutex_);
     for (const Hearing& hearing : hearings_) {
       hearing->cancelled = true;
-      if (hearing->request != 0) engine_->cancel(hearing->request);
+      cancel_requests(*hearing);
       post(hearing);
     }
     idle_.wait(lock, [&] { return at_work_ == 0; });
@@ -206,7 +212,8 @@ void EngineRecogniser::raise(const Hearing& hearing) {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(hearing->background, false)) return;
   backlog_.raise(hearing->pass);
-  if (hearing->request != 0) engine_->raise_priority(hearing->request);
+  for (const RequestId request : hearing->requests)
+    if (request != 0) engine_->raise_priority(request);
 }
 
 void EngineRecogniser::cancel(const Hearing& hearing) {
@@ -214,8 +221,13 @@ void EngineRecogniser::cancel(const Hearing& hearing) {
   if (hearing->over || hearing->cancelled) return;
   hearing->cancelled = true;
   count(*hearing);
-  if (hearing->request != 0) engine_->cancel(hearing->request);
+  cancel_requests(*hearing);
   post(hearing);
+}
+
+void EngineRecogniser::cancel_requests(const EngineHearing& hearing) {
+  for (const RequestId request : hearing.requests)
+    if (request != 0) engine_->cancel(request);
 }
 
 void EngineRecogniser::count(EngineHearing& hearing, bool done) {
@@ -242,13 +254,13 @@ void EngineRecogniser::grew(const Hearing& hearing, const std::string& text) {
   post(hearing);
 }
 
-void EngineRecogniser::heard(const Hearing& hearing, Answer answer) {
+void EngineRecogniser::heard(const Hearing& hearing, size_t index, Answer answer) {
   const std::lock_guard lock(mutex_);
-  hearing->grown.clear();
-  hearing->answer = std::move(answer);
-  hearing->request = 0;
+  if (index == 0) hearing->grown.clear();
+  hearing->answers[index] = std::move(answer);
+  hearing->requests[index] = 0;
   --at_work_;
-  post(hearing);
+  if (--hearing->running == 0) post(hearing);
   wake_one();
   idle_.notify_all();
 }
@@ -272,26 +284,26 @@ void EngineRecogniser::wake_one() {
 void EngineRecogniser::run_piece(const Hearing& hearing) {
   EngineHearing& h = *hearing;
   std::vector<float> samples;
-  std::optional<Answer> answer;
+  std::vector<Answer> answers;
   std::string grown;
   bool ended, cancelled;
   {
     const std::lock_guard lock(mutex_);
     samples.swap(h.waiting);
-    answer = std::exchange(h.answer, std::nullopt);
+    if (h.running == 0) answers.swap(h.answers);
     grown.swap(h.grown);
     h.again = false;
     ended = h.ended, cancelled = h.cancelled;
   }
   try {
-    if (answer) h.asked = false;
+    if (!answers.empty()) h.asked = false;
     if (cancelled) {
       if (!h.asked) finish(hearing, Error{ErrorCode::kCancelled, "cancelled"});
     } else {
       const bool last = ended && !h.closed;
       if (!samples.empty() || last) h.loop->hear(samples, last);
       h.closed = h.closed || last;
-      if (answer) take_answer(hearing, *answer);
+      if (!answers.empty()) take_answers(hearing, answers);
       if (!grown.empty()) {
         if (const std::string text = h.loop->so_far(grown); !text.empty()) h.sink->partial(text);
       }
@@ -305,55 +317,70 @@ void EngineRecogniser::run_piece(const Hearing& hearing) {
   if (h.again) post(hearing);
 }
 
-void EngineRecogniser::take_answer(const Hearing& hearing, const Answer& answer) {
+void EngineRecogniser::take_answers(const Hearing& hearing, std::span<const Answer> answers) {
   EngineHearing& h = *hearing;
-  const Outcome& outcome = answer.outcome;
-  if (outcome.reason == FinishReason::kError) return refused(hearing, outcome.error);
-  if (outcome.reason == FinishReason::kCancelled) {
+  const auto failed = [](const Answer& answer) {
+    return answer.outcome.reason == FinishReason::kError ||
+           answer.outcome.reason == FinishReason::kCancelled;
+  };
+  const Outcome& first = answers.front().outcome;
+  if (first.reason == FinishReason::kError) return refused(hearing, first.error);
+  if (first.reason == FinishReason::kCancelled)
     return finish(hearing, Error{ErrorCode::kCancelled, "the server is shutting down"});
-  }
+  const auto end = std::find_if(answers.begin(), answers.end(), failed);
   h.refusals = 0;
-  h.question.reset();
-  for (TranscriptSegment& segment : h.loop->take(answer)) {
+  h.questions.clear();
+  for (TranscriptSegment& segment : h.loop->take({answers.begin(), end})) {
     h.sink->segment(segment);
     h.transcript.segments.push_back(std::move(segment));
   }
 }
 
-/// Submits the loop's next request to the engine.
+/// Submits the loop's next requests to the engine. Those behind the first one are left out if the
+/// engine cannot accept them.
 void EngineRecogniser::ask(const Hearing& hearing) {
   EngineHearing& h = *hearing;
-  if (!h.question) {
-    Result<std::optional<SpeechRequest>> next = h.loop->next();
+  if (h.questions.empty()) {
+    Result<std::vector<SpeechRequest>> next = h.loop->next();
     if (!next) return finish(hearing, next.error());
-    h.question = next.take();
+    h.questions = next.take();
   }
   report_progress(h, h.loop->done_s());
-  if (!h.question) {
+  if (h.questions.empty()) {
     if (h.loop->through()) finish(hearing, {});
     return;
   }
-  SpeechRequest& request = *h.question;
-  request.terms.client = h.client;
-  request.terms.offline = h.offline;
-  // Holds the mutex, so that the end of the request, or a cancel, finds the request's id.
+  // Holds the mutex, so that the end of a request, or a cancel, finds the request's id.
   std::unique_lock lock(mutex_);
   h.in_line = !backlog_.may_run(h.pass);
   if (h.cancelled || h.in_line) return;
+  h.requests.clear();
+  for (SpeechRequest& question : h.questions) {
+    const Status submitted = submit(hearing, question);
+    if (submitted) continue;
+    if (!h.requests.empty()) break;
+    lock.unlock();
+    return refused(hearing, submitted.error());
+  }
+  h.asked = true;
+}
+
+/// Submits one request, the next of the hearing's requests. Requires mutex_.
+Status EngineRecogniser::submit(const Hearing& hearing, SpeechRequest& request) {
+  EngineHearing& h = *hearing;
+  request.terms.client = h.client;
+  request.terms.offline = h.offline;
   request.terms.background = h.background;
-  ++at_work_;
-  const auto sink = std::make_shared<AnswerSink>(*this, hearing);
+  const auto sink = std::make_shared<AnswerSink>(*this, hearing, h.requests.size());
   // Encoding the audio of a prompt needs time, so another thread does it.
   auto submitted = request.writing.recordings.empty() ? engine_->submit(request, sink)
                                                       : engine_->submit_soon(request, sink);
-  if (submitted.ok()) {
-    h.asked = true;
-    h.request = submitted.value();
-    return;
-  }
-  --at_work_;
-  lock.unlock();
-  refused(hearing, submitted.error());
+  if (!submitted.ok()) return submitted.error();
+  h.requests.push_back(submitted.value());
+  h.answers.resize(h.requests.size());
+  ++h.running;
+  ++at_work_;
+  return ok_status();
 }
 
 /// If the engine is full, the request waits until another request of this recogniser ends.

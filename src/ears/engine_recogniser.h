@@ -6,7 +6,7 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,16 +29,17 @@ class HearingLoop {
   virtual void hear(std::span<const float> samples, bool last) = 0;
   /// Returns whether the recording has ended and is transcribed completely.
   virtual bool through() const = 0;
-  /// Returns the next request for the model. Returns nothing if through(), or if too little of the
-  /// recording has arrived. An Error ends the transcript. Not called again before take().
-  virtual Result<std::optional<SpeechRequest>> next() = 0;
-  /// Receives the answer to the last request. Returns the segments that are now final, in order of
-  /// time.
-  virtual std::vector<TranscriptSegment> take(const Answer& answer) = 0;
+  /// Returns the next requests for the model, which run at the same time. Returns none if
+  /// through(), or if too little of the recording has arrived. An Error ends the transcript. Not
+  /// called again before take().
+  virtual Result<std::vector<SpeechRequest>> next() = 0;
+  /// Receives the answers to the last requests: to the first one and perhaps to further ones, in
+  /// their order. Returns the segments that are now final, in order of time.
+  virtual std::vector<TranscriptSegment> take(std::span<const Answer> answers) = 0;
   /// Returns whether so_far() returns the text of an answer while the answer grows.
   virtual bool follows() const { return false; }
   /// Returns the beginning of the next segment, computed from the growing answer to the last
-  /// request. Returns "" while nothing is certain.
+  /// requests' first one. Returns "" while nothing is certain.
   virtual std::string so_far(std::string_view /*answer*/) const { return {}; }
 
   virtual std::string language() const = 0;         ///< see Transcript::language

@@ -106,11 +106,11 @@ std::shared_ptr<FamilyTask> WhisperLoop::next(bool patient) {
   skip_silence();
   const int64_t whole = seek_ + WhisperWindow::kFrames + WhisperWindow::kMargin;
   if (through() || (!recording_.closed() && (patient || recording_.frames() < whole))) return {};
-  if (!asked_) asked_ = next_window();
+  if (!asked_) asked_ = window_of(attempt_);
   return asked_;
 }
 
-std::shared_ptr<Window> WhisperLoop::next_window() const {
+std::shared_ptr<Window> WhisperLoop::window_of(int attempt) const {
   auto window = std::make_shared<Window>();
   window->audio = recording_.window(seek_);
   window->language = language_;
@@ -128,10 +128,18 @@ std::shared_ptr<Window> WhisperLoop::next_window() const {
   }
   window->rows = rows_;
   window->keep_rows =
-      options_.word_times || attempt_ + 1 < static_cast<int>(options_.temperatures.size());
+      options_.word_times || attempt + 1 < static_cast<int>(options_.temperatures.size());
   window->before.assign(ids_.begin() + static_cast<int64_t>(context_from_), ids_.end());
-  window->temperature = options_.temperatures[static_cast<size_t>(attempt_)];
+  window->temperature = options_.temperatures[static_cast<size_t>(attempt)];
   return window;
+}
+
+std::vector<std::shared_ptr<Window>> WhisperLoop::ahead() {
+  ahead_.clear();
+  const auto attempts = static_cast<int>(options_.temperatures.size());
+  const int end = attempt_ == 0 ? 1 : attempt_ == 1 ? std::min(3, attempts) : attempts;
+  for (int i = attempt_ + 1; asked_ && i < end; ++i) ahead_.push_back(window_of(i));
+  return ahead_;
 }
 
 bool WhisperLoop::looks_wrong(const Heard& heard, double compression) const {
@@ -145,14 +153,19 @@ bool WhisperLoop::looks_silent(const Heard& heard) const {
          !(heard.avg_logprob() > options_.least_logprob);
 }
 
-std::vector<TranscriptSegment> WhisperLoop::take() {
+std::vector<TranscriptSegment> WhisperLoop::take(int ahead) {
   if (const auto alignment = std::exchange(alignment_, nullptr)) {
     time(heard_words(model_.tokenizer(), *alignment));
     return settle();
   }
   const auto window = std::exchange(asked_, nullptr);
   SYRINX_CHECK(window, "[whisper_loop] take() was called, but next() had requested no window");
-  return take(window);
+  const auto further = std::exchange(ahead_, {});
+  std::vector<TranscriptSegment> out = take_window(window);
+  // Once an attempt is kept, the later ones are not needed.
+  for (int i = 0; attempt_ > 0 && i < ahead; ++i)
+    out = take_window(further[static_cast<size_t>(i)]);
+  return out;
 }
 
 /// Returns the best of a window's attempts when all of them look wrong.
@@ -166,7 +179,7 @@ WhisperLoop::Attempt WhisperLoop::best() const {
                            [&](const Attempt& a, const Attempt& b) { return rank(a) < rank(b); });
 }
 
-std::vector<TranscriptSegment> WhisperLoop::take(std::shared_ptr<const Window> asked) {
+std::vector<TranscriptSegment> WhisperLoop::take_window(std::shared_ptr<const Window> asked) {
   if (language_.empty()) language_ = asked->heard.language;
   rows_ = asked->heard.rows;
   if (asked->only_language) return {};

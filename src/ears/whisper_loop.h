@@ -3,7 +3,8 @@
 // text looks wrong, the window is sampled again at higher temperatures. If times of words are
 // requested, each kept window is aligned (families/whisper/alignment.h): its segments begin and end
 // with their words, and the next window begins where the last word ends. Independent of the engine:
-// next() returns the next piece of work, take() receives its result. One thread. Source:
+// next() returns the next piece of work, take() receives its result. From the second attempt at a
+// window on, ahead() returns further attempts, which may run at the same time. One thread. Source:
 // whisper:whisper/transcribe.py, transcribe().
 //
 // Four things differ. If every attempt at a window looks wrong, the best attempt is kept, not the
@@ -70,12 +71,17 @@ class WhisperLoop {
   /// null if through(), or while the next window is incomplete. With `patient`, also returns null
   /// until the recording has ended. Returns the same piece of work until take().
   std::shared_ptr<FamilyTask> next(bool patient);
-  uint64_t seed() const {
-    return static_cast<uint64_t>(seek_) << 8 | static_cast<uint64_t>(attempt_);
+  /// Returns the windows of the attempts that follow if the window that next() returned looks wrong
+  /// at its temperature, too. They may run at the same time as it: steps of several sequences cost
+  /// little more than those of one. None at the first attempt, one at the second, then all.
+  std::vector<std::shared_ptr<whisper::Window>> ahead();
+  /// Returns the seed of the work that next() returned, or of window `ahead` - 1 of ahead().
+  uint64_t seed(int ahead = 0) const {
+    return static_cast<uint64_t>(seek_) << 8 | static_cast<uint64_t>(attempt_ + ahead);
   }
-  /// Receives the result of the work that next() returned. Returns the final segments in order of
-  /// time, without empty segments.
-  std::vector<TranscriptSegment> take();
+  /// Receives the results of the work that next() returned, and of the first `ahead` windows that
+  /// ahead() returned. Returns the final segments in order of time, without empty segments.
+  std::vector<TranscriptSegment> take(int ahead = 0);
 
   const std::string& language() const { return language_; }
   /// Returns the text of all kept ids, decoded together because segments may split a character.
@@ -98,13 +104,13 @@ class WhisperLoop {
     float temperature = 0;
   };
   void skip_silence();
-  std::shared_ptr<whisper::Window> next_window() const;
+  std::shared_ptr<whisper::Window> window_of(int attempt) const;
   bool finds_language() const;
   bool short_of_a_window() const;
   bool trimmed() const;
   bool looks_wrong(const whisper::Heard& heard, double compression) const;
   bool looks_silent(const whisper::Heard& heard) const;
-  std::vector<TranscriptSegment> take(std::shared_ptr<const whisper::Window> window);
+  std::vector<TranscriptSegment> take_window(std::shared_ptr<const whisper::Window> window);
   Attempt best() const;
   Cut cut(const whisper::Window& window, double compression);
   std::shared_ptr<whisper::Alignment> alignment_of(const whisper::Window& window) const;
@@ -124,6 +130,7 @@ class WhisperLoop {
   size_t prompt_size_ = 0;    // number of ids of the prompt in ids_
   size_t context_from_ = 0;   // index in ids_ where the context for later windows begins
   std::shared_ptr<whisper::Window> asked_;
+  std::vector<std::shared_ptr<whisper::Window>> ahead_;
   std::vector<Attempt> failed_;  // attempts of the window that begins at seek_
   whisper::WindowRows rows_;     // encoder's rows of the window at seek_, once computed
   std::shared_ptr<whisper::Alignment> alignment_;  // alignment of cut_; runs before the next window

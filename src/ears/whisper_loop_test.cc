@@ -147,6 +147,57 @@ TEST(WhisperLoop, WhereAllAttemptsFailTheBestIsKept) {
   }
 }
 
+/// From the second attempt on, attempts may run together. Each has the seed and the temperature
+/// that it has alone.
+TEST(WhisperLoop, LaterAttemptsMayRunTogether) {
+  const std::vector<float> temperatures{0, 0.2f, 0.4f, 0.6f, 0.8f};
+  // The attempts that run together, for each number of attempts that look wrong.
+  struct Case {
+    int wrong;
+    std::vector<size_t> together;
+  };
+  for (const auto& [wrong, together] :
+       {Case{0, {1}}, Case{1, {1, 2}}, Case{2, {1, 2}}, Case{3, {1, 2, 2}}, Case{5, {1, 2, 2}}}) {
+    WhisperOptions options;
+    options.language = "en", options.temperatures = temperatures;
+    SilentLoop silent(options, 2);
+    std::vector<TranscriptSegment> got;
+    int attempt = 0;
+    for (const size_t count : together) {
+      EXPECT_TRUE(got.empty());
+      std::vector<std::shared_ptr<whisper::Window>> windows{silent.window()};
+      for (const auto& window : silent.loop.ahead()) windows.push_back(window);
+      ASSERT_EQ(windows.size(), count) << wrong << " look wrong";
+      for (size_t i = 0; i < count; ++i, ++attempt) {
+        EXPECT_EQ(windows[i]->temperature, temperatures[static_cast<size_t>(attempt)]);
+        EXPECT_EQ(silent.loop.seed(static_cast<int>(i)), static_cast<uint64_t>(attempt));
+        answer(silent, *windows[i], " " + std::to_string(attempt), attempt < wrong ? -3 : -0.1);
+      }
+      got = silent.loop.take(static_cast<int>(count) - 1);
+    }
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_EQ(got[0].text, wrong < 5 ? " " + std::to_string(wrong) : " 0");
+    EXPECT_EQ(silent.loop.windows(), std::min(wrong + 1, 5)) << "unneeded attempts do not count";
+    EXPECT_TRUE(silent.loop.through());
+  }
+}
+
+/// The engine may accept only the first window. The others are requested again.
+TEST(WhisperLoop, AttemptsThatDidNotRunAreRequestedAgain) {
+  WhisperOptions options;
+  options.language = "en", options.temperatures = {0, 0.5f, 1};
+  SilentLoop silent(options, 2);
+  answer(silent, *silent.window(), " one", -3);
+  EXPECT_TRUE(silent.loop.take().empty());
+  answer(silent, *silent.window(), " two", -3);
+  EXPECT_EQ(silent.loop.ahead().size(), 1u);
+  EXPECT_TRUE(silent.loop.take(0).empty());
+  const auto last = silent.window();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->temperature, 1);
+  EXPECT_TRUE(silent.loop.ahead().empty());
+}
+
 /// In noise, the model may repeat itself with high probability although it finds no speech.
 TEST(WhisperLoop, RepetitionWithoutSpeechIsSilence) {
   const std::string over = " over and over and over and over and over and over and over and over";

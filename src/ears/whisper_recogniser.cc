@@ -21,16 +21,22 @@ class WhisperHearing final : public HearingLoop {
     closed_ = closed_ || last;
   }
   bool through() const override { return loop_.through(); }
-  Result<std::optional<SpeechRequest>> next() override {
-    std::optional<SpeechRequest> request;
+  Result<std::vector<SpeechRequest>> next() override {
+    std::vector<SpeechRequest> requests;
+    const auto add = [&](std::shared_ptr<FamilyTask> task) {
+      const int ahead = static_cast<int>(requests.size());
+      requests.emplace_back().task = std::move(task);
+      requests.back().sampling.seed = loop_.seed(ahead);
+    };
     if (auto task = loop_.next(!at_once_)) {
-      request.emplace();
-      request->task = std::move(task);
-      request->sampling.seed = loop_.seed();
+      add(std::move(task));
+      for (const auto& window : loop_.ahead()) add(window);
     }
-    return request;
+    return requests;
   }
-  std::vector<TranscriptSegment> take(const Answer&) override { return loop_.take(); }
+  std::vector<TranscriptSegment> take(std::span<const Answer> answers) override {
+    return loop_.take(static_cast<int>(answers.size()) - 1);
+  }
   std::string language() const override { return loop_.language(); }
   std::string whole() const override { return loop_.whole(); }
   double duration_s() const override { return loop_.duration_s(); }

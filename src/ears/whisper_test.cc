@@ -409,6 +409,33 @@ TEST(WhisperRecogniser, WaitsForRoomInTheEngine) {
   }
 }
 
+/// Attempts that run together have the results of attempts that the engine accepts one by one.
+TEST(WhisperRecogniser, AttemptsTogetherEqualAttemptsOneByOne) {
+  const auto noise = fixture::golden_signal(16000 * 3, 7);
+  WhisperOptions options;
+  options.least_logprob = 0, options.most_no_speech = 1;  // every attempt looks wrong
+  std::vector<std::string> texts;
+  for (const int most : {1, 3, 256}) {
+    const auto engine = whisper_engine("small", 1, most);
+    const auto recogniser = whisper_recogniser(engine, options);
+    std::vector<std::shared_ptr<Notes>> notes;
+    std::vector<std::unique_ptr<Listener>> listeners;
+    for (int i = 0; i < 3; ++i) {
+      notes.push_back(std::make_shared<Notes>());
+      auto listener = recogniser->open({.language = "en"}, notes.back());
+      listener.value()->hear(noise);
+      listener.value()->end();
+      listeners.push_back(listener.take());
+    }
+    for (const auto& each : notes) {
+      ASSERT_TRUE(each->wait(300).ok()) << each->wait(300).error().message;
+      texts.push_back(each->wait(300).value().text());
+    }
+  }
+  EXPECT_FALSE(texts[0].empty());
+  EXPECT_EQ(texts, std::vector(texts.size(), texts[0]));
+}
+
 TEST(WhisperRecogniser, IsOfWhisperOnly) {
   const auto engine = std::make_shared<Engine>(make_toy_pipeline());
   EXPECT_EQ(whisper_recogniser(engine), nullptr);
