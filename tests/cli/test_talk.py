@@ -142,7 +142,7 @@ class BuiltIn(unittest.TestCase):
     def test_spoken_questions(self):
         """The recorder returns a question once. When it starts again, it returns no samples."""
         raw = self.question()
-        recorder = f"mv {raw} {raw}.once && cat {raw}.once"
+        recorder = f"test ! -e {raw} || (mv {raw} {raw}.once && cat {raw}.once)"
         done = run_cli("chat", "--listen", "-o", self.path("answer.wav"), env={"SYRINX_RECORDER": recorder})
         if b"install" in done.stderr:
             self.skipTest(done.stderr.decode())
