@@ -187,8 +187,10 @@ TEST_F(Bits, OfAttentionAreTheSameOnEveryProcessor) {
 TEST_F(Bits, OfAttentionIn8BitsAreTheSameOnEveryProcessor) {
   constexpr int kDim = 88, kLength = 300, kRows = 14;
   const KvPool pool({1, 1, kDim, DType::kI8}, 10);
-  const std::vector<float> k = made_up(kLength * kDim, 7), v = made_up(kLength * kDim, 8),
-                           q = made_up(kRows * kDim, 9);
+  const std::vector<float> k = made_up(kLength * kDim, 7), q = made_up(kRows * kDim, 9);
+  std::vector<float> v = made_up(kLength * kDim, 8);
+  for (int i = 0; i < kLength * kDim; ++i)
+    v[i] *= static_cast<float>(1 + i / kDim);  // growing scales
   std::vector<int32_t> table;
   for (int i = 0; i < kLength; i += 32) {
     table.push_back(i / 32);
@@ -242,9 +244,9 @@ TEST_F(Bits, OfAttentionIn8BitsAreTheSameOnEveryProcessor) {
 #endif
     }
   }
-  const std::vector<uint64_t> want = {0x17328784a7aa86eeu, 0x5be8ec3234e53008u, 0x601692bf2413b80au,
-                                      0x0f03a81c1824593fu, 0x43210f30e759cb5fu, 0xffa3142ecbeb7a6fu,
-                                      0x5dfdc46f2b0a727cu, 0x0d2570e386407745u};
+  const std::vector<uint64_t> want = {0xdcdb5c17ea781779u, 0xf4c0cb36102289b1u, 0x9a5c98f9a53b38f5u,
+                                      0xc35c57fc134fb3abu, 0x4bb58c9e43670664u, 0x87021205af567b64u,
+                                      0x395c42e9c7f0f98eu, 0x094f7513bd1a3e7au};
   EXPECT_EQ(got, want);
 }
 
