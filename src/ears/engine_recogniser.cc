@@ -52,7 +52,7 @@ struct EngineHearing {
   bool in_line = false;             // whether its request waits until the backlog lets it run
   std::string grown;                // the growing answer to the first running request, if `follows`
   std::vector<RequestId> requests;  // the submitted requests; 0 if the request has ended
-  std::vector<Answer> answers;      // of these requests; empty until they have ended
+  std::vector<Answer> answers;      // the answers to `requests`; all are valid if `running` is 0
   int running = 0;                  // number of requests that have not ended
   const bool follows;               // whether so_far() is reported to the sink
   // Only the thread that runs its piece of work uses these members:
@@ -163,7 +163,7 @@ class AnswerSink final : public Sink {
  private:
   EngineRecogniser& recogniser_;  // outlives this sink: its destructor waits for all requests
   const std::shared_ptr<EngineHearing> hearing_;
-  const size_t index_;  // of the request
+  const size_t index_;  // index of the request in EngineHearing::requests
   std::string text_;
 };
 

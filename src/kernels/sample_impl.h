@@ -21,7 +21,7 @@ struct Candidate {
   int64_t collect(const float* x, int64_t begin, int64_t end, float least, Candidate* out);   \
   /* Sum of e^(x[i] - shift), added in a fixed order. */                                      \
   double exp_sum(const float* x, int64_t count, float shift);                                 \
-  /* Largest number that is not NaN; -inf if there is none. */                                \
+  /* Returns the largest number that is not NaN. Returns -inf if all numbers are NaN. */      \
   float largest_of(const float* x, int64_t count);
 
 namespace ref {

@@ -13,7 +13,7 @@ using F = __m512;
 
 F all(float x) { return _mm512_set1_ps(x); }
 
-/// Converts like _mm512_cvtepi32_ps, of which GCC 12 says that it reads an uninitialised value.
+/// Converts like _mm512_cvtepi32_ps, for which GCC 12 reports an uninitialised value.
 F to_float(__m512i x) { return _mm512_maskz_cvtepi32_ps(0xffff, x); }
 
 /// Computes 2^x for x <= 0 or NaN, by the steps of exp2_of_negative() in simd.h.
@@ -78,7 +78,8 @@ struct ValueScales {
 };
 template <bool kAll>
 void scale_values(const Q8Block& block, const Q8Row& row, ValueScales& out) {
-  __m512i bits = _mm512_setzero_si512();  // of positive numbers, which compare like integers
+  // The bits of the scales: because no scale is negative, bits compare like the numbers.
+  __m512i bits = _mm512_setzero_si512();
   for (int j = 0; j < block.width; j += kLanes)
     bits = _mm512_mask_max_epi32(bits, attended<kAll>(row, j), bits,
                                  _mm512_load_si512(block.value_scales + j));
